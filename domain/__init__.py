@@ -1,0 +1,1 @@
+"""The facts, decisions and record format of Proofreel: pure, without I/O, clock or randomness."""

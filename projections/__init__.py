@@ -1,0 +1,1 @@
+"""What reads the record: folds, read models, settlement attribution, exports and reports."""

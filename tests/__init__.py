@@ -1,0 +1,1 @@
+"""The specification of Proofreel, mirrored folder by folder."""
