@@ -1,1 +1,1 @@
-"""The facts, decisions and record format of Proofreel: pure, without I/O, clock or randomness."""
+"""The pure core: facts, commands, decisions, the format of the record. No I/O, no clock, no randomness."""

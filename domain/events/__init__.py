@@ -1,0 +1,141 @@
+"""The vocabulary of the record: every fact there is, as one closed union.
+
+A new event is one class in one of these modules and one line in ``Event``; ``tests/domain`` fails when the
+registry and the union differ, and mypy when ``evolve`` forgets it.
+"""
+
+from __future__ import annotations
+
+from domain.events.action import (
+    ActionAttempted,
+    ActionBlocked,
+    ActionExecuted,
+    ActionFailed,
+    ActionOutcomeUnknown,
+    ActionProposed,
+    GuardJudged,
+)
+from domain.events.approval import ApprovalDenied, ApprovalGranted, ApprovalLapsed, ApprovalRequested
+from domain.events.base import all_names, fact, name_of, type_of
+from domain.events.evidence import (
+    BillListFetched,
+    ObservationRecorded,
+    ReadbackConfirmed,
+    ReadbackInconclusive,
+    ReadbackMismatched,
+    SettlementImported,
+)
+from domain.events.recovery import (
+    CompensationConfirmed,
+    CompensationFailed,
+    CompensationRegistered,
+    CompensationStarted,
+    TakeoverClaimed,
+    TakeoverRequested,
+    TakeoverResolved,
+)
+from domain.events.run import AlertRaised, RunEscalated, RunFinished, RunResumed, RunStarted
+from domain.events.task import (
+    TaskClaimDenied,
+    TaskClaimed,
+    TaskClaimReleased,
+    TaskDeclaredDone,
+    TaskFailed,
+    TaskOpened,
+    TaskRefused,
+    TaskReopened,
+    TaskSealed,
+    TaskSucceeded,
+)
+
+TaskEvent = (
+    TaskOpened
+    | TaskRefused
+    | TaskClaimed
+    | TaskClaimDenied
+    | TaskClaimReleased
+    | TaskDeclaredDone
+    | TaskSucceeded
+    | TaskFailed
+    | TaskReopened
+    | TaskSealed
+    | ActionProposed
+    | GuardJudged
+    | ActionBlocked
+    | ActionAttempted
+    | ActionExecuted
+    | ActionFailed
+    | ActionOutcomeUnknown
+    | ApprovalRequested
+    | ApprovalGranted
+    | ApprovalDenied
+    | ApprovalLapsed
+    | ObservationRecorded
+    | ReadbackConfirmed
+    | ReadbackMismatched
+    | ReadbackInconclusive
+    | CompensationRegistered
+    | CompensationStarted
+    | CompensationConfirmed
+    | CompensationFailed
+    | TakeoverRequested
+    | TakeoverClaimed
+    | TakeoverResolved
+    | AlertRaised
+)
+"""What a task's stream may hold."""
+
+RunEvent = RunStarted | RunResumed | RunFinished | RunEscalated | AlertRaised | BillListFetched
+"""What a run's stream may hold."""
+
+Event = TaskEvent | RunEvent | SettlementImported
+"""Every fact that this release can write."""
+
+__all__ = [
+    "ActionAttempted",
+    "ActionBlocked",
+    "ActionExecuted",
+    "ActionFailed",
+    "ActionOutcomeUnknown",
+    "ActionProposed",
+    "AlertRaised",
+    "ApprovalDenied",
+    "ApprovalGranted",
+    "ApprovalLapsed",
+    "ApprovalRequested",
+    "BillListFetched",
+    "CompensationConfirmed",
+    "CompensationFailed",
+    "CompensationRegistered",
+    "CompensationStarted",
+    "Event",
+    "GuardJudged",
+    "ObservationRecorded",
+    "ReadbackConfirmed",
+    "ReadbackInconclusive",
+    "ReadbackMismatched",
+    "RunEscalated",
+    "RunEvent",
+    "RunFinished",
+    "RunResumed",
+    "RunStarted",
+    "SettlementImported",
+    "TakeoverClaimed",
+    "TakeoverRequested",
+    "TakeoverResolved",
+    "TaskClaimDenied",
+    "TaskClaimReleased",
+    "TaskClaimed",
+    "TaskDeclaredDone",
+    "TaskEvent",
+    "TaskFailed",
+    "TaskOpened",
+    "TaskRefused",
+    "TaskReopened",
+    "TaskSealed",
+    "TaskSucceeded",
+    "all_names",
+    "fact",
+    "name_of",
+    "type_of",
+]
