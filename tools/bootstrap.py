@@ -36,6 +36,9 @@ LOG = VENV / "setup.log"
 LOCK = ROOT / "requirements.lock"
 OLDEST_PYTHON = (3, 11)
 KEPT_DOWNLOADS = 2
+# What packages that come as source are built with. They come out of the lock too: pip's own way would
+# fetch whatever build tools are newest, unchecked.
+BUILD_TOOLS = ("packaging", "setuptools", "setuptools-scm", "vcs-versioning")
 
 # What pip prints when it fails, and what helps. The first that matches counts: without a network pip also
 # says that it found no matching distribution.
@@ -111,16 +114,33 @@ def install_locked() -> None:
     """Download what the lock names, unless that was done before, and install it without the network."""
     folder = downloads_folder()
     complete = folder / ".complete"
-    total = sum(1 for line in LOCK.read_text(encoding="utf-8").splitlines() if "==" in line)
-    locked = ("--require-hashes", "--only-binary=:all:", "-r", LOCK)
+    fetch = ("download", "--require-hashes", "--no-build-isolation", "--retries=2", "--dest", folder)
+    install = ("install", "--require-hashes", "--no-build-isolation", "--no-index", "--find-links", folder)
+    pins = _pins()
+    tools = VENV / "build-tools.txt"
+    tools.write_text("".join(pins[name] for name in BUILD_TOOLS), encoding="utf-8")
     if not complete.exists():
-        say(f"  downloading {total} locked packages (about 250 MB, once)")
+        say(f"  downloading {len(pins)} locked packages (about 250 MB, once)")
         folder.mkdir(parents=True, exist_ok=True)
-        _pip("download", "--retries=2", "--dest", folder, *locked, counter=Counter("downloaded", total))
+        _pip(*fetch, "--no-deps", "-r", tools)
+    _pip(*install, "--no-deps", "-r", tools)
+    if not complete.exists():
+        _pip(*fetch, "-r", LOCK, counter=Counter("downloaded", len(pins)))
         complete.touch()
         _forget_old_downloads(folder)
     say("  installing them")
-    _pip("install", "--no-index", "--find-links", folder, *locked)
+    _pip(*install, "-r", LOCK)
+
+
+def _pins() -> dict[str, str]:
+    """Return the lock's entries, name to text, hashes included."""
+    pins: dict[str, str] = {}
+    name = ""
+    for line in LOCK.read_text(encoding="utf-8").splitlines(keepends=True):
+        if not line.startswith(" "):
+            name = line.partition("==")[0]
+        pins[name] = pins.get(name, "") + line
+    return pins
 
 
 def install_project() -> None:
