@@ -9,8 +9,10 @@ PYTEST_ARGS ?=
 
 # The first Python that really starts and is new enough (a version manager's shim may exist and not start).
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
-PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
+ifndef PYTHON
+PYTHON := $(shell for python in .venv/bin/python python3.13 python3.12 python3.11 python3; do \
 	if $$python -c '$(NEW_ENOUGH)' 2>/dev/null; then command -v $$python; break; fi; done)
+endif
 
 BIN := .venv/bin
 # The browser that the set-up found; one that the user configured wins there too.
@@ -22,7 +24,7 @@ help: ## List the targets
 setup: ## Set up .venv with the locked dependencies, a Chromium and a font (done by the others as needed)
 	@"$(or $(PYTHON),none)" -c '$(NEW_ENOUGH)' 2>/dev/null || { echo 'error: no Python 3.11 or newer found:' \
 		'install one (Debian: apt-get install python3 python3-venv) or name it: make PYTHON=/path/to/python3' >&2; exit 1; }
-	@"$(PYTHON)" tools/bootstrap.py
+	@"$(PYTHON)" -m tools.bootstrap
 
 demo: setup ## Run the whole story: record, guard, read back, reconcile, replay (ARGS="...")
 	@$(RUN) $(BIN)/proofreel demo $(ARGS)
@@ -50,7 +52,7 @@ format: setup ## Format the code, and repair what the linter can
 	$(BIN)/ruff format .
 
 lock: setup ## Write requirements.lock from pyproject.toml (ARGS=--upgrade for newer versions)
-	@$(BIN)/python tools/lock.py $(ARGS)
+	@$(BIN)/python -m tools.lock $(ARGS)
 
 clean: ## Remove the environment, caches and builds; records are kept
 	rm -rf .venv .cache .hypothesis .pytest_cache .coverage .coverage.* htmlcov build dist *.egg-info

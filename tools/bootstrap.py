@@ -24,8 +24,8 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-import system_setup
-from setup_console import Counter, SetupError, run_logged, say
+from tools import system_setup
+from tools.setup_console import Counter, SetupError, run_logged, say
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -152,20 +152,21 @@ def _pip(*arguments: str | Path, counter: Counter | None = None) -> None:
     def watch(line: str) -> None:
         # pip decides on each pin once: it takes it, or a marker rules it out.
         word, _, rest = line.partition(" ")
-        if counter is not None and word in {"Collecting", "Ignoring"}:
-            counter.step(rest.split("==")[0].split(":")[0].strip())
+        if counter is not None and word in {"Collecting", "Ignoring", "Processing"}:
+            counter.step(rest.split()[0].rpartition("/")[2].partition("==")[0].rstrip(":"))
 
     printed = run_logged((PYTHON, "-m", "pip", "--disable-pip-version-check", *arguments), LOG, watch)
     if counter is not None:
         counter.end()
     if printed is not None:
-        raise SetupError(_remedy(printed))
+        raise SetupError(remedy(printed))
 
 
-def _remedy(printed: str) -> str:
-    for signs, remedy in _REMEDIES:
+def remedy(printed: str) -> str:
+    """Return one line on why pip failed and what helps, from what it printed."""
+    for signs, advice in _REMEDIES:
         if any(sign in printed for sign in signs):
-            return f"{remedy}; details in {LOG}"
+            return f"{advice}; details in {LOG}"
     errors = [line for line in printed.splitlines() if line.startswith("ERROR:")]
     return f"pip failed ({errors[-1][7:] if errors else 'no reason given'}); details in {LOG}"
 

@@ -17,7 +17,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from setup_console import SetupError, run_logged, say
+from tools.setup_console import SetupError, run_logged, say
 
 CONFIGURED = "PROOFREEL_CHROMIUM"
 NAMES_ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

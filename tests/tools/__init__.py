@@ -1,0 +1,1 @@
+"""The set-up, the lock and the import contracts."""
