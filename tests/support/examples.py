@@ -1,0 +1,157 @@
+"""One instance of every fact, for tests that must not forget one."""
+
+from __future__ import annotations
+
+from domain import events as e
+from domain.ids import ActionId, PrincipalId
+from domain.values import Check
+from tests.support.events import PERSON, SERVICE, START_US, business, intent, key_of, sha
+
+_ACTION = ActionId("action-1")
+_DIGEST = sha("digest")
+_REQUESTER = PrincipalId("svc:month-end")
+
+
+def _tasks() -> list[e.Event]:
+    return [
+        e.TaskOpened(intent=intent(), effect_key=key_of(intent()), requested_by=_REQUESTER),
+        e.TaskRefused(
+            intent=intent(),
+            rule="scope.tenant",
+            verdict="out_of_scope",
+            reason="bill of another tenant",
+            requested_by=_REQUESTER,
+        ),
+        e.TaskClaimed(effect_key=key_of(intent())),
+        e.TaskClaimDenied(
+            effect_key=key_of(intent()), holder_stream="task:t0", holder_principal=SERVICE, since_us=START_US
+        ),
+        e.TaskClaimReleased(effect_key=key_of(intent()), reason="nothing was attempted"),
+        e.TaskDeclaredDone(claim="done"),
+        e.TaskSucceeded(source="detail"),
+        e.TaskFailed(verdict="denied_by_policy", reason="refused"),
+        e.TaskReopened(reason="reversed later"),
+        e.TaskSealed(events=9),
+    ]
+
+
+def _steps() -> list[e.Event]:
+    return [
+        e.ActionProposed(
+            action_id=_ACTION,
+            kind="click",
+            rung="browser",
+            label="标记处理",
+            target="row B1 > button",
+            writes=True,
+            irreversible=False,
+            digest=_DIGEST,
+            planned_on=sha("list"),
+        ),
+        e.GuardJudged(
+            action_id=_ACTION,
+            phase="before",
+            verdict="stale",
+            enforced=True,
+            checks=(Check(guard="frame", verdict="stale", expected="B1", found="B2"),),
+        ),
+        e.ActionBlocked(action_id=_ACTION, guard="frame", verdict="stale", expected="B1", found="B2"),
+        e.ActionAttempted(action_id=_ACTION, writes=True, effect_key=key_of(intent())),
+        e.ActionExecuted(action_id=_ACTION, latency_us=900, toast="处理成功", requests=("POST /x 200",)),
+        e.ActionFailed(action_id=_ACTION, verdict="page_changed", reason="no such button"),
+        e.ActionOutcomeUnknown(action_id=_ACTION, reason="time-out"),
+        e.ApprovalRequested(
+            approval_id="approval-1",
+            action_id=_ACTION,
+            digest=_DIGEST,
+            frame=sha("list"),
+            rule="refund",
+            reason="money leaves",
+            requested_by=SERVICE,
+            expires_at_us=START_US + 900_000_000,
+        ),
+        e.ApprovalGranted(approval_id="approval-1", digest=_DIGEST, approver=PERSON),
+        e.ApprovalDenied(approval_id="approval-1", digest=_DIGEST, approver=PERSON, note="wrong amount"),
+        e.ApprovalLapsed(approval_id="approval-1", digest=_DIGEST),
+    ]
+
+
+def _evidence() -> list[e.Event]:
+    return [
+        e.ObservationRecorded(
+            url="http://127.0.0.1:8800/bills",
+            title="Difference bills",
+            structure_sha256=sha("ui-1"),
+            document_sha256=sha("list"),
+            signals=("http_401",),
+        ),
+        e.ReadbackConfirmed(
+            source="detail",
+            phase="first",
+            account="acme-reader",
+            expected_status="processed",
+            found=business(status="processed", lines=1),
+        ),
+        e.ReadbackMismatched(
+            source="detail",
+            phase="first",
+            account="acme-reader",
+            expected_status="processed",
+            found=business(),
+            differences={"status": "processed → pending"},
+        ),
+        e.ReadbackInconclusive(source="detail", phase="first", account="acme-reader", reason="time-out"),
+        e.BillListFetched(blob=sha("list.json"), rows=12, source="list", account="acme-reader"),
+        e.SettlementImported(
+            blob=sha("file"),
+            file_name="settlement.csv",
+            source="portal",
+            profile="vendor-csv",
+            month="2026-11",
+            rows_read=3,
+            rows_accepted=2,
+            rows_refused=0,
+            rows_other=1,
+        ),
+    ]
+
+
+def _recovery() -> list[e.Event]:
+    return [
+        e.CompensationRegistered(
+            action="undo", snapshot=business(), source="detail", residual_effects=("a notice sent",)
+        ),
+        e.CompensationStarted(action="undo", requested_by=PERSON, reason="drill"),
+        e.CompensationConfirmed(source="detail", restored=business()),
+        e.CompensationFailed(reason="locked", differences={"status": "pending → processed"}),
+        e.TakeoverRequested(
+            verdict="noop", reason="not read back", severity="high", due_at_us=START_US + 3_600_000_000
+        ),
+        e.TakeoverClaimed(owner=PERSON),
+        e.TakeoverResolved(owner=PERSON, resolution="effect_absent", note="looked it up"),
+    ]
+
+
+def _runs() -> list[e.Event]:
+    return [
+        e.RunStarted(
+            mode="guarded",
+            agent="proofreel 0.1.0",
+            goal="November",
+            origin="http://127.0.0.1:8800",
+            browser="Chromium 140",
+            viewport_width=1280,
+            viewport_height=800,
+            config_sha256=sha("config"),
+            tasks_planned=1,
+        ),
+        e.RunResumed(unsettled=1),
+        e.RunFinished(outcomes={"succeeded": 1}, verdicts={"pass": 2}, steps=2, steps_ok=2),
+        e.RunEscalated(verdict="stuck", reason="three equal screens", steps=9),
+        e.AlertRaised(kind="auth", severity="high", message="session expired", delivered={"log": "ok"}),
+    ]
+
+
+def one_of_each() -> tuple[e.Event, ...]:
+    """Every fact of the vocabulary once."""
+    return (*_tasks(), *_steps(), *_evidence(), *_recovery(), *_runs())
