@@ -1,0 +1,252 @@
+"""One plain sentence for each fact, for people who read evidence.
+
+Rules enforced here:
+
+* Closed over the union of events: a new fact without a sentence fails the type check.
+* A sentence says what was recorded and by which words it was claimed; it never concludes. A toast "claimed", a
+  tool "reported", a source "shows".
+* Text that comes from the target system stands in quotation marks.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from domain import events as e
+from domain.values import BusinessState, Check, Intent, format_minor
+
+_Ending = (
+    e.TaskDeclaredDone | e.TaskSucceeded | e.TaskFailed | e.TaskReopened | e.TaskSealed | e.TaskClaimReleased
+)
+_Opening = e.TaskOpened | e.TaskRefused | e.TaskClaimed | e.TaskClaimDenied
+_Step = (
+    e.ActionProposed
+    | e.GuardJudged
+    | e.ActionBlocked
+    | e.ActionAttempted
+    | e.ActionExecuted
+    | e.ActionFailed
+    | e.ActionOutcomeUnknown
+)
+_Approval = e.ApprovalRequested | e.ApprovalGranted | e.ApprovalDenied | e.ApprovalLapsed
+_Evidence = (
+    e.ObservationRecorded
+    | e.ReadbackConfirmed
+    | e.ReadbackMismatched
+    | e.ReadbackInconclusive
+    | e.BillListFetched
+    | e.SettlementImported
+)
+_Undoing = e.CompensationRegistered | e.CompensationStarted | e.CompensationConfirmed | e.CompensationFailed
+_Takeover = e.TakeoverRequested | e.TakeoverClaimed | e.TakeoverResolved
+_Run = e.RunStarted | e.RunResumed | e.RunFinished | e.RunEscalated | e.AlertRaised
+
+
+def sentence(event: e.Event) -> str:
+    """What the fact says, in one English sentence without a time (it stands beside it)."""
+    if isinstance(event, _Opening):
+        return _opening(event)
+    if isinstance(event, _Ending):
+        return _ending(event)
+    if isinstance(event, _Step):
+        return _step(event)
+    if isinstance(event, _Approval):
+        return _approval(event)
+    if isinstance(event, _Evidence):
+        return _evidence(event)
+    if isinstance(event, _Undoing):
+        return _undoing(event)
+    return _takeover(event) if isinstance(event, _Takeover) else _run(event)
+
+
+def _money(intent: Intent | BusinessState) -> str:
+    return f"{format_minor(intent.amount_minor, intent.currency)} {intent.currency}"
+
+
+def _wanted(intent: Intent) -> str:
+    return (
+        f"{intent.action} on bill {intent.bill_id} ({intent.counterparty}, {_money(intent)}, {intent.month})"
+    )
+
+
+def _because(reason: str) -> str:
+    return f": {reason}" if reason else ""
+
+
+def _opening(event: _Opening) -> str:
+    match event:
+        case e.TaskOpened():
+            way = "recorded only" if event.mode == "record_only" else "guarded"
+            return (
+                f"{event.requested_by} asked for {_wanted(event.intent)}; "
+                f"the task was opened, {way}, by way of {event.rung}."
+            )
+        case e.TaskRefused():
+            return (
+                f"The router refused {_wanted(event.intent)} asked for by {event.requested_by} "
+                f"({event.verdict}, rule {event.rule}){_because(event.reason)}."
+            )
+        case e.TaskClaimed():
+            return f"The task claimed the effect {event.effect_key}; no other task may bring it about."
+        case e.TaskClaimDenied():
+            return (
+                f"The claim was denied: {event.holder_stream} of {event.holder_principal} holds the effect "
+                f"{event.effect_key}."
+            )
+        case _:
+            assert_never(event)
+
+
+def _ending(event: _Ending) -> str:
+    match event:
+        case e.TaskClaimReleased():
+            return f"The claim on {event.effect_key} was given back{_because(event.reason)}."
+        case e.TaskDeclaredDone():
+            return f"The wrapped loop declared itself done (its claim, no proof): “{event.claim}”."
+        case e.TaskSucceeded():
+            kind = "provisionally, " if event.provisional else ""
+            return f"The task succeeded, {kind}on the word of {event.source}."
+        case e.TaskFailed():
+            return f"The task failed without an effect ({event.verdict}){_because(event.reason)}."
+        case e.TaskReopened():
+            return f"The task was reopened{_because(event.reason)}."
+        case e.TaskSealed():
+            return f"The stream was sealed with {event.events} events."
+        case _:
+            assert_never(event)
+
+
+def _step(event: _Step) -> str:
+    match event:
+        case e.ActionProposed():
+            effect = ", a write that can't be undone" if event.irreversible else ", a write"
+            what = f"{event.kind} on “{event.label}”" if event.label else event.kind
+            return f"Proposed: {what} by way of {event.rung}{effect if event.writes else ''}."
+        case e.GuardJudged():
+            return _judged(event)
+        case e.ActionBlocked():
+            found = f": expected “{event.expected}”, found “{event.found}”" if event.expected else ""
+            return f"The {event.guard} guard stopped the action ({event.verdict}){found}."
+        case e.ActionAttempted():
+            return f"The attempt began{f' under the key {event.effect_key}' if event.effect_key else ''}."
+        case e.ActionExecuted():
+            said = f"; the screen claimed “{event.toast}”" if event.toast else ""
+            sent = f"; sent: {', '.join(event.requests)}" if event.requests else ""
+            return f"The tool reported that it performed the action{said}{sent}."
+        case e.ActionFailed():
+            return f"The action failed without an effect ({event.verdict}){_because(event.reason)}."
+        case e.ActionOutcomeUnknown():
+            return f"Nobody knows whether the attempt took effect{_because(event.reason)}."
+        case _:
+            assert_never(event)
+
+
+def _judged(event: e.GuardJudged) -> str:
+    moment = {
+        "before": "before the action",
+        "event": "at the click itself",
+        "request": "on the request",
+        "after": "after the action",
+    }[event.phase]
+    if event.verdict == "pass":
+        return f"The guards let it pass {moment} ({len(event.checks)} checks)."
+    check = decisive_check(event)
+    found = f": expected “{check.expected}”, found “{check.found}”" if check and check.expected else ""
+    spoke = "The guards objected" if event.enforced else "The guards would have objected"
+    return f"{spoke} {moment} ({event.verdict}){found}."
+
+
+def decisive_check(event: e.GuardJudged) -> Check | None:
+    """Finding that gave the judgement its verdict; None when none did."""
+    return next((c for c in event.checks if c.decisive and c.verdict == event.verdict), None)
+
+
+def _approval(event: _Approval) -> str:
+    match event:
+        case e.ApprovalRequested():
+            return f"{event.requested_by} asked for approval (rule {event.rule}){_because(event.reason)}."
+        case e.ApprovalGranted():
+            return f"{event.approver} approved exactly this action{_because(event.note)}."
+        case e.ApprovalDenied():
+            return f"{event.approver} refused the approval{_because(event.note)}."
+        case e.ApprovalLapsed():
+            return "Nobody answered the request for approval before it expired."
+        case _:
+            assert_never(event)
+
+
+def _evidence(event: _Evidence) -> str:
+    match event:
+        case e.ObservationRecorded():
+            signs = f", with signs of trouble: {', '.join(event.signals)}" if event.signals else ""
+            return f"The screen “{event.title}” was seen{signs}."
+        case e.ReadbackConfirmed():
+            return (
+                f"Read back from {event.source} as {event.account or 'an unnamed account'}: bill "
+                f"{event.found.bill_id} shows “{event.found.status}”, as intended."
+            )
+        case e.ReadbackMismatched():
+            changes = "; ".join(f"{name} {change}" for name, change in sorted(event.differences.items()))
+            return (
+                f"Read back from {event.source} as {event.account or 'an unnamed account'}: bill "
+                f"{event.found.bill_id} shows “{event.found.status}” where “{event.expected_status}” was "
+                f"intended{f' ({changes})' if changes else ''}."
+            )
+        case e.ReadbackInconclusive():
+            return f"{event.source} could not be read back{_because(event.reason)}."
+        case e.BillListFetched():
+            return f"A list of {event.rows} bills was fetched from {event.source} as {event.account}."
+        case e.SettlementImported():
+            return (
+                f"The settlement file “{event.file_name}” of {event.month} was imported: {event.rows_read} rows, "
+                f"{event.rows_accepted} accepted, {event.rows_refused} refused."
+            )
+        case _:
+            assert_never(event)
+
+
+def _undoing(event: _Undoing) -> str:
+    match event:
+        case e.CompensationRegistered():
+            way = f"to get back: {event.action}" if event.action else "there is no way back"
+            stays = f"; what stays: {', '.join(event.residual_effects)}" if event.residual_effects else ""
+            return f"Before the write, {event.source} showed “{event.snapshot.status}”; {way}{stays}."
+        case e.CompensationStarted():
+            return f"{event.requested_by} asked for {event.action}{_because(event.reason)}."
+        case e.CompensationConfirmed():
+            return f"{event.source} shows the state before the write again: “{event.restored.status}”."
+        case e.CompensationFailed():
+            return f"The state before the write could not be brought back{_because(event.reason)}."
+        case _:
+            assert_never(event)
+
+
+def _takeover(event: _Takeover) -> str:
+    match event:
+        case e.TakeoverRequested():
+            return f"Handed over to a person ({event.verdict}, {event.severity}){_because(event.reason)}."
+        case e.TakeoverClaimed():
+            return f"{event.owner} took the task over."
+        case e.TakeoverResolved():
+            words = event.resolution.replace("_", " ")
+            return f"{event.owner} resolved the takeover: {words}{_because(event.note)}."
+        case _:
+            assert_never(event)
+
+
+def _run(event: _Run) -> str:
+    match event:
+        case e.RunStarted():
+            way = "recorded only" if event.mode == "record_only" else "guarded"
+            return f"{event.agent} started a run, {way}, on {event.origin}: “{event.goal}”."
+        case e.RunResumed():
+            return f"The run was resumed with {event.unsettled} unsettled attempts."
+        case e.RunFinished():
+            return f"The run finished after {event.steps} steps, {event.steps_ok} of them ok."
+        case e.RunEscalated():
+            return f"The run was stopped after {event.steps} steps ({event.verdict}){_because(event.reason)}."
+        case e.AlertRaised():
+            told = ", ".join(f"{channel} {result}" for channel, result in sorted(event.delivered.items()))
+            return f"Alert {event.kind} ({event.severity}): “{event.message}”; {told or 'no channel'}."
+        case _:
+            assert_never(event)
