@@ -1,0 +1,1 @@
+"""Foreign systems to practise on, each a real server on a loopback port."""
