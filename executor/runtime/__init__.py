@@ -1,0 +1,1 @@
+"""Running: the task stream, the loop over orders, recovery after a crash, clock and ids."""

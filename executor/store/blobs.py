@@ -1,0 +1,146 @@
+"""Content-addressed bytes: screens, settlement files, traces.
+
+Rules: the name of a blob is the SHA-256 of its bytes; bytes are checked against it on the way in and on the way
+out; identical bytes are kept once; a blob is there whole or not at all (written aside, synced, renamed, folder
+synced); nothing is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, urlsplit
+
+from domain.errors import ConfigError, IntegrityError, WorldError
+from domain.ids import Sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from domain.ports import BlobStore
+
+_NAME: Final = re.compile(r"[0-9a-f]{64}")
+_WRITING: Final = ".writing-"
+_EXAMPLES: Final = "use a folder, file:///path or s3://bucket/prefix"
+
+
+def name_of_blob(data: bytes) -> Sha256:
+    """The name under which bytes are kept."""
+    return Sha256(hashlib.sha256(data).hexdigest())
+
+
+def checked(data: bytes, name: Sha256) -> bytes:
+    """``data`` if it is what ``name`` says; ``IntegrityError`` otherwise."""
+    if name_of_blob(data) != name:
+        raise IntegrityError("bytes differ from their name", where=f"blob {name}")
+    return data
+
+
+def valid_name(name: str) -> Sha256:
+    """The name, if it is one; a name from outside must not become a path."""
+    if not _NAME.fullmatch(name):
+        raise IntegrityError("not the name of a blob", where=f"blob {name[:80]!r}")
+    return Sha256(name)
+
+
+class FolderBlobs:
+    """Blobs in a folder: ``ab/cd/abcd…`` by the first bytes of their names."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def _path(self, name: str) -> Path:
+        valid_name(name)
+        return self._root / name[:2] / name[2:4] / name
+
+    def put(self, data: bytes, *, media_type: str) -> Sha256:  # noqa: ARG002 - a folder keeps no types
+        """Store once, durable before it returns; a damaged blob under the same name is repaired."""
+        name = name_of_blob(data)
+        path = self._path(name)
+        try:
+            if path.exists() and name_of_blob(path.read_bytes()) == name:
+                return name
+            self._make_folder(path.parent)
+            self._write(path, data)
+        except OSError as error:
+            raise WorldError(
+                f"blob {name}: {error.strerror}", remedy="free space or mend the folder"
+            ) from error
+        return name
+
+    def _write(self, path: Path, data: bytes) -> None:
+        handle, aside = tempfile.mkstemp(prefix=_WRITING, dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(aside).chmod(0o444)
+            Path(aside).replace(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                Path(aside).unlink()
+            raise
+        _sync_folder(path.parent)
+
+    def _make_folder(self, folder: Path) -> None:
+        if folder.is_dir():
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        for parent in (folder.parent, folder.parent.parent):
+            _sync_folder(parent)
+
+    def get(self, sha256: Sha256) -> bytes:
+        """The bytes, checked against their name; ``IntegrityError`` when damaged or missing."""
+        try:
+            data = self._path(sha256).read_bytes()
+        except FileNotFoundError as error:
+            raise IntegrityError("missing", where=f"blob {sha256}") from error
+        except OSError as error:
+            raise WorldError(f"blob {sha256}: {error.strerror}", remedy="mend the folder") from error
+        return checked(data, sha256)
+
+    def has(self, sha256: Sha256) -> bool:
+        """True if the blob is there (its bytes are not checked)."""
+        return self._path(sha256).is_file()
+
+    def names(self) -> Iterator[Sha256]:
+        """Every stored name, in no order; what a killed writer left half-written has none."""
+        for path in self._root.glob("??/??/*"):
+            if _NAME.fullmatch(path.name):
+                yield Sha256(path.name)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def open_blobs(url: str) -> BlobStore:
+    """The blobs behind a URL: a plain path, ``file:///path``, or ``s3://bucket/prefix``.
+
+    A folder is made where it is missing. Raises ``ConfigError`` for anything else.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "s3":
+        from executor.store.s3 import open_s3  # noqa: PLC0415 - its client is optional
+
+        return open_s3(parts.netloc, parts.path)
+    if parts.scheme not in {"", "file"} or (parts.scheme == "file" and parts.netloc not in {"", "localhost"}):
+        raise ConfigError(f"no blobs can be kept under {parts.scheme}://{parts.netloc}", remedy=_EXAMPLES)
+    folder = Path(unquote(parts.path) if parts.scheme else url)
+    if not url or str(folder) == ".":
+        raise ConfigError("the URL of the blobs is empty", remedy=_EXAMPLES)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{folder}: {error.strerror}", remedy=_EXAMPLES) from error
+    return FolderBlobs(folder)

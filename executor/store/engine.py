@@ -1,0 +1,147 @@
+"""One SQLAlchemy engine by URL, its schema, and what its failures mean.
+
+Rules: SQLite runs in WAL mode with ``synchronous=FULL``, so that an acknowledged append survives a power cut; a
+locked file is waited for, not given up at once; the schema is made once however many processes start together; a
+database that is gone is a ``WorldError`` in one line without credentials.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from sqlalchemy import create_engine, event, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from domain.errors import ConfigError, FormatTooNew, ProofreelError, WorldError
+from executor.store import schema
+from executor.store.urls import redacted
+
+if TYPE_CHECKING:
+    import psycopg
+    from sqlalchemy.engine import URL, Connection, Engine
+
+BUSY_TIMEOUT_MS: Final = 30_000
+"""How long a writer waits for another process that holds the SQLite file."""
+_SCHEMA_LOCK: Final = 0x50524F4F46
+"""PostgreSQL advisory lock under which the schema is made."""
+_BAD_URL_STATES: Final = {"3D000", "28P01", "28000"}
+"""PostgreSQL: no such database, wrong password, no such role."""
+
+
+def _is_sqlite(url: URL) -> bool:
+    return url.get_backend_name() == "sqlite"
+
+
+def open_engine(url: URL) -> Engine:
+    """Engine in autocommit mode: transactions are begun by the statements that need them."""
+    if not _is_sqlite(url):
+        return create_engine(
+            url,
+            isolation_level="AUTOCOMMIT",
+            pool_size=8,
+            max_overflow=56,
+            connect_args={"connect_timeout": 10, "application_name": "proofreel"},
+        )
+    engine = create_engine(
+        url,
+        isolation_level="AUTOCOMMIT",
+        connect_args={"timeout": BUSY_TIMEOUT_MS / 1000, "check_same_thread": False},
+    )
+    event.listen(engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA cache_size=-65536")
+
+
+def driver_errors() -> tuple[type[Exception], ...]:
+    """What the drivers in use raise; psycopg only where it is installed."""
+    if "psycopg" in sys.modules:
+        return sqlite3.Error, DBAPIError, sys.modules["psycopg"].Error
+    return sqlite3.Error, DBAPIError
+
+
+def is_disconnect(error: Exception) -> bool:
+    """True if the session is lost, so that a new one may get through."""
+    if isinstance(error, DBAPIError):
+        return bool(error.connection_invalidated)
+    if isinstance(error, sqlite3.Error):
+        return False
+    state = getattr(error, "sqlstate", None)
+    return state is None or state.startswith(("08", "57P"))
+
+
+def explain(error: Exception) -> ProofreelError:
+    """The domain's word for a driver's failure; the text is one line without credentials."""
+    cause: Any = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    lines = str(cause).strip().splitlines()
+    first = redacted(lines[0]) if lines else type(cause).__name__
+    if getattr(cause, "sqlstate", None) in _BAD_URL_STATES or _says_bad_url(str(cause)):
+        return ConfigError(f"database: {first}", remedy="correct the store URL, or create what it names")
+    if isinstance(cause, sqlite3.DatabaseError) and "not a database" in first:
+        return ConfigError(f"store: {first}", remedy="name another file, or remove this one")
+    if isinstance(cause, sqlite3.OperationalError) and "locked" in first:
+        return WorldError(f"store: {first}", remedy="another process holds it; end that one or try again")
+    if isinstance(cause, sqlite3.OperationalError) and "full" in first:
+        return WorldError(f"store: {first}", remedy="free some disk space; nothing was recorded")
+    return WorldError(
+        f"store: {first}", remedy="bring the database back and try again; a repeated append is safe"
+    )
+
+
+def _says_bad_url(message: str) -> bool:
+    """Before a session exists, PostgreSQL's client library gives no SQLSTATE, only words."""
+    refused = "FATAL" in message and ("does not exist" in message or "authentication failed" in message)
+    return refused or "unable to open database file" in message
+
+
+def prepare(engine: Engine) -> None:
+    """Make the schema where it is missing; refuse a newer one. Safe for processes that start together."""
+    try:
+        with engine.connect() as connection:
+            if not inspect(connection).has_table(schema.record_format.name):
+                _create(connection)
+            found = connection.execute(text("SELECT max(format) FROM record_format")).scalar()
+    except DBAPIError as error:
+        raise explain(error) from error
+    if found is None:
+        raise ConfigError("the database holds a half-made record", remedy="use an empty database")
+    if found > schema.SCHEMA_FORMAT:
+        raise FormatTooNew(f"schema {found}, this release knows {schema.SCHEMA_FORMAT}", where="store")
+
+
+def _create(connection: Connection) -> None:
+    sqlite = connection.dialect.name == "sqlite"
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if sqlite else "BEGIN")
+    try:
+        if not sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+        schema.metadata.create_all(connection)
+        if sqlite:
+            for statement in schema.sqlite_guards():
+                connection.exec_driver_sql(statement)
+        else:
+            _driver(connection).execute(_postgres_functions().encode())
+        if connection.execute(text("SELECT count(*) FROM record_format")).scalar() == 0:
+            connection.execute(schema.record_format.insert(), {"format": schema.SCHEMA_FORMAT})
+    except BaseException:
+        connection.exec_driver_sql("ROLLBACK")
+        raise
+    connection.exec_driver_sql("COMMIT")
+
+
+def _driver(connection: Connection) -> psycopg.Connection[Any]:
+    """The driver's own connection: a script of several statements can't go through a prepared one."""
+    return cast("psycopg.Connection[Any]", connection.connection.driver_connection)
+
+
+def _postgres_functions() -> str:
+    return files("executor.store").joinpath("postgres.sql").read_text(encoding="utf-8")

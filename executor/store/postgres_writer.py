@@ -1,0 +1,109 @@
+"""The append side on PostgreSQL: one call of ``proofreel_append`` for a request (``postgres.sql``).
+
+Rules: a single request is one statement in autocommit mode, one round trip; requests of one tenant that wait
+together share a transaction; requests of different tenants never do, because two heads locked in two orders would
+be a deadlock. ``recorded_at`` is the server's clock, so that writers with skewed clocks can't push it about.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import psycopg
+
+from executor.store.requests import Placed, Refusal, Refused, Request
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy.engine import Engine
+
+    from domain.ports import Clock
+
+CHANNEL: Final = "proofreel"
+"""NOTIFY channel; the payload is a tenant."""
+HINT_EVERY_S: Final = 0.05
+"""A process gives at most this many hints: NOTIFY takes one lock for the whole server when it commits."""
+_CALL: Final = (
+    "SELECT first_position, last_position, at_us, log_root FROM proofreel_append("
+    "%s, %s::text[], %s::bigint[], %s::text[], %s::text[], %s::bytea[], %s,"
+    " %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::text)"
+)
+
+
+class PostgresWriter:
+    """Writes requests, each all or nothing; safe to share between threads."""
+
+    tenants_apart = True
+
+    def __init__(self, engine: Engine, clock: Clock | None) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._hinted: dict[str, float] = {}
+        self._hints = threading.Lock()
+
+    def write(self, requests: Sequence[Request]) -> list[Placed]:
+        """Append all requests in one transaction; raises ``Refused`` or the driver's error, then nothing is stored."""
+        pooled = self._engine.raw_connection()
+        try:
+            connection = cast("psycopg.Connection[Any]", pooled.driver_connection)
+            if len(requests) == 1:
+                placed = [self._call(connection, requests[0])]
+            else:
+                with connection.transaction():
+                    placed = [self._call(connection, request) for request in requests]
+        except psycopg.Error as error:
+            if pooled.driver_connection is not None and pooled.driver_connection.closed:
+                pooled.invalidate(error)
+            refusal = _refusal(error, requests)
+            if refusal is not None:
+                raise Refused(refusal) from error
+            raise
+        finally:
+            pooled.close()
+        return placed
+
+    def hint(self, tenant: str) -> None:
+        """Wake readers that listen. Only a hint: a failure is ignored, since readers poll as well."""
+        now = time.monotonic()
+        with self._hints:
+            if now - self._hinted.get(tenant, 0.0) < HINT_EVERY_S:
+                return
+            self._hinted[tenant] = now
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (CHANNEL, tenant))
+
+    def reset(self) -> None:
+        """Forget pooled connections; the next request opens a new one."""
+        self._engine.dispose()
+
+    def _call(self, connection: psycopg.Connection[Any], request: Request) -> Placed:
+        entries, claim, release = request.entries, request.claim, request.release
+        parameters = (
+            request.tenant,
+            [entry.stream for entry in entries],
+            [entry.version for entry in entries],
+            [entry.event_id for entry in entries],
+            [entry.name for entry in entries],
+            [entry.body for entry in entries],
+            None if self._clock is None else self._clock.now_us(),
+            *((claim.effect_key, claim.stream, claim.principal, claim.event_id) if claim else (None,) * 4),
+            *((release.effect_key, release.stream, release.event_id) if release else (None,) * 3),
+        )
+        row = connection.cursor(binary=True).execute(_CALL, parameters).fetchone()
+        if row is None:
+            message = "proofreel_append gave no row"
+            raise AssertionError(message)
+        return Placed(*row)
+
+
+def _refusal(error: psycopg.Error, requests: Sequence[Request]) -> Refusal | None:
+    """The broken rule that the server names, if it is one."""
+    if error.sqlstate == "PR001":
+        return Refusal(**json.loads(error.diag.message_detail or "{}"))
+    if isinstance(error, psycopg.errors.UniqueViolation):
+        return Refusal("event_id", requests[0].entries[0].event_id)
+    return None

@@ -1,0 +1,110 @@
+"""Blobs in S3-compatible storage (``s3://bucket/prefix``), through ``obstore``.
+
+Rules: endpoint, region and keys come from the environment (``AWS_ENDPOINT_URL``, ``AWS_REGION``,
+``AWS_ACCESS_KEY_ID``, ``AWS_SECRET_ACCESS_KEY``) and reach no message; an object appears whole or not at all, which
+is what S3's PUT promises; what was written is read back and checked before its name is handed out.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from domain.errors import ConfigError, IntegrityError, WorldError
+from executor.store.blobs import checked, name_of_blob, valid_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from obstore.store import S3Store
+
+    from domain.ids import Sha256
+
+
+class BucketBlobs:
+    """Blobs as objects ``prefix/ab/cd/abcd…``."""
+
+    def __init__(self, store: S3Store) -> None:
+        self._store = store
+
+    def put(self, data: bytes, *, media_type: str) -> Sha256:
+        """Store once, durable and checked before it returns."""
+        name = name_of_blob(data)
+        try:
+            if not self._same(name, data):
+                self._store.put(_key(name), data, attributes={"Content-Type": media_type})
+                checked(bytes(self._store.get(_key(name)).bytes()), name)
+        except IntegrityError:
+            raise
+        except Exception as error:  # the client's errors share no public base class
+            raise _unreachable(error) from error
+        return name
+
+    def _same(self, name: Sha256, data: bytes) -> bool:
+        try:
+            return bytes(self._store.get(_key(name)).bytes()) == data
+        except FileNotFoundError:
+            return False
+
+    def get(self, sha256: Sha256) -> bytes:
+        """The bytes, checked against their name; ``IntegrityError`` when damaged or missing."""
+        try:
+            data = bytes(self._store.get(_key(sha256)).bytes())
+        except FileNotFoundError as error:
+            raise IntegrityError("missing", where=f"blob {sha256}") from error
+        except IntegrityError:
+            raise
+        except Exception as error:  # the client's errors share no public base class
+            raise _unreachable(error) from error
+        return checked(data, sha256)
+
+    def has(self, sha256: Sha256) -> bool:
+        """True if the blob is there (its bytes are not checked)."""
+        try:
+            self._store.head(_key(sha256))
+        except FileNotFoundError:
+            return False
+        except IntegrityError:
+            raise
+        except Exception as error:  # the client's errors share no public base class
+            raise _unreachable(error) from error
+        return True
+
+    def names(self) -> Iterator[Sha256]:
+        """Every stored name, in no order; other objects under the prefix are passed over."""
+        for page in self._store.list():
+            for item in page:
+                name = str(item["path"]).rpartition("/")[2]
+                try:
+                    yield valid_name(name)
+                except IntegrityError:
+                    continue
+
+
+def _key(name: str) -> str:
+    valid_name(name)
+    return f"{name[:2]}/{name[2:4]}/{name}"
+
+
+def _unreachable(error: Exception) -> WorldError:
+    return WorldError(
+        f"blobs: {type(error).__name__}", remedy="check AWS_ENDPOINT_URL, the keys and the bucket"
+    )
+
+
+def open_s3(bucket: str, path: str) -> BucketBlobs:
+    """Blobs in a bucket, under the URL's path; ``ConfigError`` without a bucket or the client."""
+    if not bucket:
+        raise ConfigError("the URL of the blobs names no bucket", remedy="use s3://bucket/prefix")
+    try:
+        from obstore.store import S3Store  # noqa: PLC0415 - the client is optional
+    except ImportError as error:
+        raise ConfigError("no S3 client is installed", remedy="pip install 'proofreel[s3]'") from error
+    endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+    return BucketBlobs(
+        S3Store(
+            bucket,
+            prefix=path.strip("/") or None,
+            client_options={"allow_http": endpoint.startswith("http://")},
+        )
+    )

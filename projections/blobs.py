@@ -1,0 +1,150 @@
+"""Reading blobs without being able to change them; every byte that is handed out was checked against its name."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+from urllib.parse import unquote, urlsplit
+
+from domain.errors import ConfigError, IntegrityError, WorldError
+from domain.ids import Sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from obstore.store import S3Store
+
+_NAME: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class BlobReader(Protocol):
+    """Content-addressed bytes, for reading."""
+
+    def get(self, sha256: Sha256) -> bytes:
+        """The bytes, checked; ``IntegrityError`` when damaged or missing."""
+        ...
+
+    def has(self, sha256: Sha256) -> bool:
+        """True if the blob is there (its bytes are not checked)."""
+        ...
+
+    def names(self) -> Iterator[Sha256]:
+        """Every stored name, in no order."""
+        ...
+
+
+def _checked(data: bytes, name: Sha256) -> bytes:
+    if hashlib.sha256(data).hexdigest() != name:
+        raise IntegrityError("bytes differ from their name", where=f"blob {name}")
+    return data
+
+
+def _valid(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise IntegrityError("not the name of a blob", where=f"blob {name[:80]!r}")
+    return name
+
+
+class FolderReader:
+    """Blobs in a folder, by the first bytes of their names."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def _path(self, name: str) -> Path:
+        _valid(name)
+        return self._root / name[:2] / name[2:4] / name
+
+    def get(self, sha256: Sha256) -> bytes:
+        """The bytes, checked; ``IntegrityError`` when damaged or missing."""
+        try:
+            return _checked(self._path(sha256).read_bytes(), sha256)
+        except FileNotFoundError as error:
+            raise IntegrityError("missing", where=f"blob {sha256}") from error
+        except OSError as error:
+            raise WorldError(f"blob {sha256}: {error.strerror}", remedy="mend the folder") from error
+
+    def has(self, sha256: Sha256) -> bool:
+        """True if the blob is there (its bytes are not checked)."""
+        return self._path(sha256).is_file()
+
+    def names(self) -> Iterator[Sha256]:
+        """Every stored name, in no order."""
+        for path in self._root.glob("??/??/*"):
+            if _NAME.fullmatch(path.name):
+                yield Sha256(path.name)
+
+
+class BucketReader:
+    """Blobs in S3-compatible storage, under ``prefix``."""
+
+    def __init__(self, store: S3Store) -> None:
+        self._store = store
+
+    def get(self, sha256: Sha256) -> bytes:
+        """The bytes, checked; ``IntegrityError`` when damaged or missing."""
+        try:
+            data = bytes(self._store.get(_key(sha256)).bytes())
+        except FileNotFoundError as error:
+            raise IntegrityError("missing", where=f"blob {sha256}") from error
+        except Exception as error:  # the client's errors share no public base class
+            raise _unreachable(error) from error
+        return _checked(data, sha256)
+
+    def has(self, sha256: Sha256) -> bool:
+        """True if the blob is there (its bytes are not checked)."""
+        try:
+            self._store.head(_key(sha256))
+        except FileNotFoundError:
+            return False
+        except Exception as error:  # the client's errors share no public base class
+            raise _unreachable(error) from error
+        return True
+
+    def names(self) -> Iterator[Sha256]:
+        """Every stored name, in no order."""
+        for page in self._store.list():
+            for item in page:
+                name = str(item["path"]).rpartition("/")[2]
+                if _NAME.fullmatch(name):
+                    yield Sha256(name)
+
+
+def _key(name: str) -> str:
+    _valid(name)
+    return f"{name[:2]}/{name[2:4]}/{name}"
+
+
+def _unreachable(error: Exception) -> WorldError:
+    return WorldError(
+        f"blobs: {type(error).__name__}", remedy="check AWS_ENDPOINT_URL, the keys and the bucket"
+    )
+
+
+def open_blob_reader(url: str) -> BlobReader:
+    """The blobs behind a URL, for reading: a path, ``file:///path`` or ``s3://bucket/prefix``."""
+    parts = urlsplit(url)
+    if parts.scheme == "s3":
+        from obstore.store import S3Store  # noqa: PLC0415 - the client is optional
+
+        endpoint = os.environ.get("AWS_ENDPOINT_URL", "")
+        return BucketReader(
+            S3Store(
+                parts.netloc,
+                prefix=parts.path.strip("/") or None,
+                client_options={"allow_http": endpoint.startswith("http://")},
+            )
+        )
+    if parts.scheme not in {"", "file"}:
+        raise ConfigError(
+            f"no blobs can be read from {parts.scheme}://", remedy="use a folder or s3://bucket/prefix"
+        )
+    folder = Path(unquote(parts.path) if parts.scheme else url)
+    if not folder.is_dir():
+        raise ConfigError(
+            f"there is no folder of blobs at {folder}", remedy="name the folder given to the writer"
+        )
+    return FolderReader(folder)

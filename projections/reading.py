@@ -1,0 +1,394 @@
+"""Reading the record without being able to change it.
+
+Rules: nothing here is shared with the writer but the format (``domain``), so a reader doesn't inherit the writer's
+mistakes; SQLite is opened read-only and a record on read-only media can be read; everything streams in pages, so
+memory stays flat and no long transaction holds the writer up. What is yielded is what is stored: whether it is right
+is ``projections.fsck``'s question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+from urllib.parse import quote
+
+from sqlalchemy import create_engine, text
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from domain.codec import read
+from domain.envelope import Recorded, StoredRow
+from domain.errors import ConfigError, FormatTooNew, WorldError
+from domain.ids import EffectKey, EventId, StreamId, TenantId
+from domain.log_format import encode_leaf, stream_tag
+from projections.blobs import BlobReader, open_blob_reader
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import Engine
+
+__all__ = [
+    "AttestationRow",
+    "BlobReader",
+    "CheckpointRow",
+    "ClaimRow",
+    "Head",
+    "IndexedRow",
+    "RecordReader",
+    "open_blob_reader",
+    "open_reader",
+]
+
+SCHEMA_FORMAT: Final = 1
+"""Newest layout of tables that this reader knows."""
+PAGE: Final = 1000
+"""Rows that are read at once."""
+_EXAMPLES: Final = (
+    "name an existing record: sqlite:////path/record.db or postgresql+psycopg://user@host/database"
+)
+_COLUMNS: Final = "tenant, position, stream, version, recorded_at_us, body, entry_hash"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What the store says of the end of a tenant's log."""
+
+    tenant: TenantId
+    size: int
+    root: bytes
+    recorded_at_us: int
+    frontier: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRow:
+    """One claim on a business effect as stored, and its release if there is one."""
+
+    tenant: TenantId
+    effect_key: EffectKey
+    generation: int
+    stream: StreamId
+    principal: str
+    event_id: EventId
+    claimed_at_us: int
+    release_event_id: EventId | None
+    released_at_us: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedRow:
+    """A stored row with the columns that repeat parts of its body."""
+
+    row: StoredRow
+    event_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRow:
+    """A signed checkpoint as stored."""
+
+    tenant: TenantId
+    size: int
+    note: str
+    signed_at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttestationRow:
+    """What somebody outside said about a checkpoint: a witness (``cosignature``), an authority (``rfc3161``)."""
+
+    tenant: TenantId
+    size: int
+    kind: str
+    signer: str
+    content: bytes
+    received_at_us: int
+
+
+class RecordReader:
+    """Read access to one record; every method raises ``WorldError`` when the database fails."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back every connection."""
+        self._engine.dispose()
+
+    def tenants(self) -> list[TenantId]:
+        """Every tenant with events or a head, sorted."""
+        rows = self._fetch(
+            "SELECT tenant FROM tenant_head UNION SELECT DISTINCT tenant FROM event ORDER BY 1"
+        )
+        return [TenantId(row[0]) for row in rows]
+
+    def positions(self, tenant: TenantId) -> int:
+        """Highest position in the tenant's log; 0 when there is none."""
+        rows = self._fetch("SELECT max(position) FROM event WHERE tenant = :tenant", tenant=tenant)
+        return rows[0][0] or 0
+
+    def rows(self, tenant: TenantId, after: int = 0, limit: int | None = None) -> Iterator[StoredRow]:
+        """Stored rows in order of position, from the one after ``after``, at most ``limit``."""
+        statement = (
+            f"SELECT {_COLUMNS} FROM event WHERE tenant = :tenant AND position > :after"  # noqa: S608 - constants
+            " ORDER BY position LIMIT :page"
+        )
+        left = limit
+        while left is None or left > 0:
+            page = PAGE if left is None else min(PAGE, left)
+            found = self._fetch(statement, tenant=tenant, after=after, page=page)
+            for item in found:
+                yield _stored(item)
+            if len(found) < page:
+                return
+            after = found[-1][1]
+            left = None if left is None else left - page
+
+    def indexed_rows(self, tenant: TenantId, after: int = 0) -> Iterator[IndexedRow]:
+        """Stored rows with the columns that repeat their bodies, in order of position."""
+        statement = (
+            f"SELECT {_COLUMNS}, event_id, name FROM event"  # noqa: S608 - constants
+            " WHERE tenant = :tenant AND position > :after ORDER BY position LIMIT :page"
+        )
+        while True:
+            found = self._fetch(statement, tenant=tenant, after=after, page=PAGE)
+            for item in found:
+                yield IndexedRow(row=_stored(item), event_id=item[7], name=item[8])
+            if len(found) < PAGE:
+                return
+            after = found[-1][1]
+
+    def events(
+        self, tenant: TenantId, after: int = 0, names: Sequence[str] | None = None
+    ) -> Iterator[Recorded]:
+        """Events in order of position, lifted to the current schema; ``names`` keeps only those stored names."""
+        if names is None:
+            yield from map(read, self.rows(tenant, after))
+            return
+        wanted = frozenset(names)
+        for item in self.indexed_rows(tenant, after):
+            if item.name in wanted:
+                yield read(item.row)
+
+    def stream(self, tenant: TenantId, stream: StreamId, after: int = 0) -> Iterator[Recorded]:
+        """Events of one stream in order of version."""
+        statement = (
+            f"SELECT {_COLUMNS} FROM event WHERE tenant = :tenant"  # noqa: S608 - constants
+            " AND stream = :stream AND version > :after ORDER BY version LIMIT :page"
+        )
+        while True:
+            found = self._fetch(statement, tenant=tenant, stream=stream, after=after, page=PAGE)
+            for item in found:
+                yield read(_stored(item))
+            if len(found) < PAGE:
+                return
+            after = found[-1][3]
+
+    def streams(self, tenant: TenantId, kind: str) -> list[StreamId]:
+        """Names of the streams of one kind (``task``, ``run``), in order of their first event."""
+        statement = (
+            "SELECT stream FROM event WHERE tenant = :tenant AND stream >= :low AND stream < :high"
+            " GROUP BY stream ORDER BY min(position)"
+        )
+        rows = self._fetch(statement, tenant=tenant, low=f"{kind}:", high=f"{kind};")
+        return [StreamId(row[0]) for row in rows]
+
+    def find(self, tenant: TenantId, event_id: EventId) -> Recorded | None:
+        """One event by its id."""
+        statement = f"SELECT {_COLUMNS} FROM event WHERE tenant = :tenant AND event_id = :event_id"  # noqa: S608
+        rows = self._fetch(statement, tenant=tenant, event_id=event_id)
+        return read(_stored(rows[0])) if rows else None
+
+    def head(self, tenant: TenantId) -> Head | None:
+        """The stored head of a tenant's log; None when there is none."""
+        statement = "SELECT size, root, recorded_at_us, frontier FROM tenant_head WHERE tenant = :tenant"
+        rows = self._fetch(statement, tenant=tenant)
+        if not rows:
+            return None
+        size, root, at, frontier = rows[0]
+        return Head(tenant=tenant, size=size, root=root, recorded_at_us=at, frontier=frontier)
+
+    def leaves(self, tenant: TenantId, size: int | None = None) -> bytes:
+        """The 53-byte leaves of a tenant's log, joined, as they follow from the rows; the first ``size`` of them."""
+        tags: dict[str, bytes] = {}
+        parts = bytearray()
+        for stream, version, entry in self._links(tenant, size):
+            tag = tags.get(stream) or tags.setdefault(stream, stream_tag(tenant, StreamId(stream)))
+            parts += encode_leaf(tag, version, entry)
+        return bytes(parts)
+
+    def _links(self, tenant: TenantId, size: int | None) -> Iterator[tuple[str, int, bytes]]:
+        statement = (
+            "SELECT stream, version, entry_hash, position FROM event"
+            " WHERE tenant = :tenant AND position > :after AND position <= :last ORDER BY position LIMIT :page"
+        )
+        after, last = 0, 2**62 if size is None else size
+        while True:
+            found = self._fetch(statement, tenant=tenant, after=after, last=last, page=10 * PAGE)
+            for stream, version, entry, _ in found:
+                yield stream, version, entry
+            if len(found) < 10 * PAGE:
+                return
+            after = found[-1][3]
+
+    def claims(self, tenant: TenantId) -> Iterator[ClaimRow]:
+        """Every claim ever made, with its release, in order of effect key and generation."""
+        statement = (
+            "SELECT c.effect_key, c.generation, c.stream, c.principal, c.event_id, c.claimed_at_us,"
+            " r.event_id, r.released_at_us FROM claim c LEFT JOIN claim_release r"
+            " ON r.tenant = c.tenant AND r.effect_key = c.effect_key AND r.generation = c.generation"
+            " WHERE c.tenant = :tenant AND (c.effect_key > :key OR c.effect_key = :key AND c.generation > :generation)"
+            " ORDER BY c.effect_key, c.generation LIMIT :page"
+        )
+        key, generation = "", 0
+        while True:
+            found = self._fetch(statement, tenant=tenant, key=key, generation=generation, page=PAGE)
+            for item in found:
+                yield _claim(tenant, item)
+            if len(found) < PAGE:
+                return
+            key, generation = found[-1][0], found[-1][1]
+
+    def orphan_releases(self, tenant: TenantId) -> list[tuple[str, int]]:
+        """Effect key and generation of releases without their claim; a sound record has none."""
+        statement = (
+            "SELECT r.effect_key, r.generation FROM claim_release r LEFT JOIN claim c"
+            " ON r.tenant = c.tenant AND r.effect_key = c.effect_key AND r.generation = c.generation"
+            " WHERE r.tenant = :tenant AND c.tenant IS NULL ORDER BY 1, 2"
+        )
+        return [(row[0], row[1]) for row in self._fetch(statement, tenant=tenant)]
+
+    def checkpoints(self, tenant: TenantId) -> list[CheckpointRow]:
+        """Signed checkpoints in order of size."""
+        statement = "SELECT size, note, signed_at_us FROM checkpoint WHERE tenant = :tenant ORDER BY size"
+        return [
+            CheckpointRow(tenant=tenant, size=row[0], note=row[1], signed_at_us=row[2])
+            for row in self._fetch(statement, tenant=tenant)
+        ]
+
+    def attestations(self, tenant: TenantId) -> list[AttestationRow]:
+        """What witnesses and authorities said, in order of size."""
+        statement = (
+            "SELECT size, kind, signer, content, received_at_us FROM attestation"
+            " WHERE tenant = :tenant ORDER BY size, kind, signer"
+        )
+        return [
+            AttestationRow(
+                tenant=tenant, size=row[0], kind=row[1], signer=row[2], content=row[3], received_at_us=row[4]
+            )
+            for row in self._fetch(statement, tenant=tenant)
+        ]
+
+    def _fetch(self, statement: str, **parameters: object) -> Sequence[Sequence[Any]]:
+        try:
+            with self._engine.connect() as connection:
+                return connection.execute(text(statement), parameters).fetchall()
+        except DBAPIError as error:
+            raise _explain(error) from error
+
+
+def open_reader(url: str) -> RecordReader:
+    """The record behind a URL, read-only.
+
+    Raises ``ConfigError`` when there is no record, ``FormatTooNew`` when a newer release wrote it, ``WorldError``
+    when the database can't be reached.
+    """
+    reader = RecordReader(_engine(url))
+    try:
+        found = reader._fetch("SELECT max(format) FROM record_format")[0][0]  # noqa: SLF001 - same module
+    except WorldError as error:
+        reader.close()
+        if "no such table" in error.what or "does not exist" in error.what:
+            raise ConfigError("the database holds no record", remedy=_EXAMPLES) from error
+        raise
+    if found is None or found > SCHEMA_FORMAT:
+        reader.close()
+        raise FormatTooNew(f"schema {found}, this release knows {SCHEMA_FORMAT}", where="store")
+    return reader
+
+
+def _engine(text_url: str) -> Engine:
+    try:
+        url = make_url(text_url)
+    except ArgumentError as error:
+        raise ConfigError("the store's URL is no database URL", remedy=_EXAMPLES) from error
+    backend = url.get_backend_name()
+    if backend == "postgresql":
+        return create_engine(
+            url.set(drivername="postgresql+psycopg"),
+            isolation_level="AUTOCOMMIT",
+            connect_args={"connect_timeout": 10, "options": "-c default_transaction_read_only=on"},
+        )
+    if backend != "sqlite" or not url.database:
+        raise ConfigError(f"no record can be read from {backend!r}", remedy=_EXAMPLES)
+    return _sqlite_engine(Path(url.database))
+
+
+def _sqlite_engine(path: Path) -> Engine:
+    if not path.is_file():
+        raise ConfigError(f"there is no record at {path}", remedy=_EXAMPLES)
+    engine = _sqlite_readonly(path, "mode=ro")
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("SELECT count(*) FROM sqlite_master"))
+    except DBAPIError as error:
+        engine.dispose()
+        message = str(error.orig)
+        if "not a database" in message:
+            raise ConfigError(f"{path} is no record", remedy=_EXAMPLES) from error
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
+            what = f"{path} has an unfinished log ({log.name}) that can't be read where it is"
+            raise ConfigError(what, remedy="copy both files to a folder that can be written") from error
+        # In a folder that can't be written SQLite can't make its lock file; without a log none is needed.
+        return _sqlite_readonly(path, "immutable=1")
+    return engine
+
+
+def _sqlite_readonly(path: Path, mode: str) -> Engine:
+    location = f"file:{quote(str(path.absolute()))}"
+    url = URL.create("sqlite", database=location, query={"uri": "true", **dict([mode.split("=")])})
+    return create_engine(
+        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": 30, "check_same_thread": False}
+    )
+
+
+def _explain(error: DBAPIError) -> WorldError:
+    lines = str(error.orig).strip().splitlines()
+    return WorldError(
+        f"store: {lines[0] if lines else 'failed'}", remedy="bring the database back and try again"
+    )
+
+
+def _stored(item: Sequence[Any]) -> StoredRow:
+    return StoredRow(
+        tenant=TenantId(item[0]),
+        position=item[1],
+        stream=StreamId(item[2]),
+        version=item[3],
+        recorded_at_us=item[4],
+        body=bytes(item[5]),
+        entry_hash=bytes(item[6]),
+    )
+
+
+def _claim(tenant: TenantId, item: Sequence[Any]) -> ClaimRow:
+    return ClaimRow(
+        tenant=tenant,
+        effect_key=EffectKey(item[0]),
+        generation=item[1],
+        stream=StreamId(item[2]),
+        principal=item[3],
+        event_id=EventId(item[4]),
+        claimed_at_us=item[5],
+        release_event_id=None if item[6] is None else EventId(item[6]),
+        released_at_us=item[7],
+    )
