@@ -1,0 +1,1 @@
+"""Guards: what stands between a decided action and the business."""
