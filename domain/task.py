@@ -7,8 +7,8 @@ names; they are searched for and tested by them.
 * no step without a proposal, no proposal without an observation (a rung without a screen observes a document)
 * a write needs: guards passed, approval where asked (other principal, same digest, not expired), the way
   back registered, and no earlier write attempt that may have taken effect (B6, B10, B11)
-* success only after a confirming readback; failure only when no effect is outstanding; else a person
-  takes over
+* success only after a confirming readback; failure only when no effect is outstanding (nothing was sent, or
+  the target refused the session and a readback shows the state before); else a person takes over
 * record-only tasks stop nothing: whatever the wrapped loop does is recorded
 """
 
@@ -300,9 +300,10 @@ def _fail(command: c.Fail, state: TaskState) -> tuple[e.TaskEvent, ...]:
     _require(
         state, state.status not in TERMINAL and state.status != "new", "task.ended", "the task has ended"
     )
+    refused = state.effect == "refuted" and command.fact.verdict in {"session_expired", "forbidden"}
     _require(
         state,
-        state.effect == "none",
+        state.effect == "none" or refused,
         "fail.outstanding",
         "a write may have taken effect; a person takes over instead",
     )

@@ -101,9 +101,9 @@ class BusinessState:
     counterparty: str
     month: str
     history_length: int
-    """Entries in the vendor's own history of the bill."""
+    """Entries in the vendor's own history of the bill; -1 where the source doesn't show it."""
     ledger_lines: int
-    """Settlement lines of the bill so far; two where one is expected is a double posting."""
+    """Ledger lines of the bill so far, -1 where the source doesn't show them; one too many is a double posting."""
     last_actor: str = ""
     """Account that the vendor's history names last."""
     extra: dict[str, str] = field(default_factory=dict)

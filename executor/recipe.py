@@ -1,0 +1,300 @@
+"""A target's recipe: how its pages, forms and read sources are reached, as YAML and not as code (B2).
+
+A recipe names, for each business action, its steps with selectors in order of preference, the confirmation it must
+meet, the request that may leave, its compensation, and what stays after undoing. Texts are looked up by language, so
+one recipe serves the Chinese, English, Japanese and Korean portal. Unknown keys are refused with file and line.
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from domain.errors import ConfigError
+from domain.policy import ActionRule, RungName
+from domain.values import Intent
+from executor.readback import JsonMap
+from executor.tools.base import (
+    FieldMap,
+    IntentField,
+    LoginForm,
+    Probe,
+    RequestRule,
+    SiteRules,
+    Step,
+    StepKind,
+)
+from executor.yaml_source import load_yaml
+
+
+class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Base of all sections."""
+
+
+class LoginSection(_Strict, frozen=True, kw_only=True):
+    """The log-in page, for the browser (selectors) and for HTTP readback (field names)."""
+
+    path: str
+    account_selector: str
+    secret_selector: str
+    submit_selector: str
+    account_field: str
+    secret_field: str
+    done_selector: str = ""
+
+
+class SiteSection(_Strict, frozen=True, kw_only=True):
+    """What guards must know of the site; see ``SiteRules``."""
+
+    login: LoginSection
+    probe_path: str
+    probe_account_field: str = ""
+    account_selector: str = ""
+    toast_selector: str = "[role=status],[role=alert]"
+    mask_selectors: list[str] = []
+    secret_fields: list[str] = []
+    volatile_selectors: list[str] = []
+    free_posts: list[str] = []
+
+
+class FieldsSection(_Strict, frozen=True, kw_only=True):
+    """Which fields and texts carry the business intent; see ``FieldMap``."""
+
+    form: dict[str, IntentField]
+    form_selector: str = ""
+    drawn: tuple[IntentField, ...] = ("bill_id",)
+    drawn_selectors: dict[str, str] = {}
+    amount_unit: Literal["decimal", "minor"] = "decimal"
+
+
+class RequestSection(_Strict, frozen=True, kw_only=True):
+    """The one request that a writing step may send; see ``RequestRule``."""
+
+    method: str = "POST"
+    path: str
+    required: list[str] = []
+    ignored: list[str] = []
+    known: list[str] = []
+    """Body fields whose value an independent source gives (keys of the read API)."""
+
+
+class StepSection(_Strict, frozen=True, kw_only=True):
+    """One step; exactly one of ``goto`` and ``do``."""
+
+    goto: str = ""
+    do: StepKind | None = None
+    selectors: list[str] = []
+    label: str = ""
+    """Key of ``labels``."""
+    text: str = ""
+    writes: bool = False
+    destructive: bool = False
+    needs_confirm: bool = False
+    drawn: list[IntentField] | None = None
+    """Intent fields that must be readable around this target, where they differ from the usual ones."""
+    bind: bool = True
+    """False for steps whose target carries no bill (a search field)."""
+
+
+class ActionSection(_Strict, frozen=True, kw_only=True):
+    """One business action."""
+
+    code: str
+    """The target's own word for it, as its requests carry it."""
+    target_status: str
+    irreversible: bool = False
+    compensation: str = ""
+    residual_effects: list[str] = []
+    rungs: tuple[RungName, ...] = ("browser",)
+    new_ledger_lines: int = 1
+    steps: list[StepSection]
+
+
+class ReadSection(_Strict, frozen=True, kw_only=True):
+    """Read sources of the target."""
+
+    api_path: str
+    list_path: str
+    list_rows: str = "bills"
+    keys: dict[str, str] = {}
+    exact: dict[str, IntentField] = {}
+    """Stored fields (dotted keys of the read API) that must equal a part of the intent after a write."""
+    exact_known: dict[str, str] = {}
+    """Stored fields that must equal another field as it was before the write (both dotted keys)."""
+    detail_path: str = ""
+    detail_selectors: dict[str, str] = {}
+    settlement_path: str = ""
+
+
+class Recipe(_Strict, frozen=True, kw_only=True):
+    """The whole file."""
+
+    name: str
+    statuses: dict[str, dict[str, str]] = {}
+    """Language → drawn status text → status code."""
+    labels: dict[str, dict[str, str]]
+    """Language → key → text on the target."""
+    site: SiteSection
+    fields: FieldsSection
+    request: RequestSection
+    read: ReadSection
+    actions: dict[str, ActionSection]
+
+    def rules(self) -> Mapping[str, ActionRule]:
+        """What the policy must know of each action."""
+        return {
+            name: ActionRule(
+                action=name,
+                target_status=section.target_status,
+                irreversible=section.irreversible,
+                compensation=section.compensation,
+                residual_effects=tuple(section.residual_effects),
+                rungs=tuple(section.rungs),
+            )
+            for name, section in self.actions.items()
+        }
+
+    def site_rules(self, origin: str) -> SiteRules:
+        """For the guards."""
+        site = self.site
+        return SiteRules(
+            origins=(origin,),
+            login_path=site.login.path,
+            probe=Probe(url=f"{origin}{site.probe_path}", account_field=site.probe_account_field),
+            account_selector=site.account_selector,
+            toast_selector=site.toast_selector,
+            mask_selectors=tuple(site.mask_selectors),
+            secret_fields=tuple(site.secret_fields),
+            volatile_selectors=tuple(site.volatile_selectors),
+            free_posts=tuple(site.free_posts),
+        )
+
+    def login_form(self, origin: str) -> LoginForm:
+        """For the browser."""
+        login = self.site.login
+        return LoginForm(
+            url=f"{origin}{login.path}",
+            account_selector=login.account_selector,
+            secret_selector=login.secret_selector,
+            submit_selector=login.submit_selector,
+            done_selector=login.done_selector,
+        )
+
+    def field_map(self, step: StepSection | None = None) -> FieldMap:
+        """Which fields carry the intent, for one step or in general."""
+        drawn = self.fields.drawn if step is None or step.drawn is None else step.drawn
+        return FieldMap(
+            form=dict(self.fields.form),
+            form_selector=self.fields.form_selector,
+            drawn=tuple(drawn),
+            drawn_selectors=dict(self.fields.drawn_selectors),
+            action_codes={name: section.code for name, section in self.actions.items()},
+            amount_unit=self.fields.amount_unit,
+        )
+
+    def request_rule(self, known: Mapping[str, str]) -> RequestRule:
+        """The request that a write may send; ``known`` has values by read-API key."""
+        section = self.request
+        return RequestRule(
+            method=section.method,
+            path=section.path,
+            fields=self.field_map(),
+            required=tuple(section.required),
+            known={name: known[name] for name in section.known if name in known},
+            ignored=tuple(section.ignored),
+        )
+
+    def json_map(self) -> JsonMap:
+        """Keys of the read API; ``exact`` fields and ``known`` fields are kept beside the state."""
+        extra = dict.fromkeys(
+            (*self.read.exact, *self.read.exact_known, *self.read.exact_known.values(), *self.request.known)
+        )
+        return msgspec.convert({**self.read.keys, "extra": list(extra)}, JsonMap)
+
+    def exact_values(self, intent: Intent, before: Mapping[str, str]) -> Mapping[str, str]:
+        """Stored fields and the text they must have after a write; ``before`` is the snapshot's ``extra``."""
+        values = {
+            "bill_id": intent.bill_id,
+            "counterparty": intent.counterparty,
+            "amount": str(intent.amount_minor),
+            "currency": intent.currency,
+            "month": intent.month,
+            "action": intent.action,
+        }
+        known = {key: before[other] for key, other in self.read.exact_known.items() if other in before}
+        return {key: values[field] for key, field in self.read.exact.items()} | known
+
+    def step(self, section: StepSection, intent: Intent, *, language: str, irreversible: bool) -> Step:
+        """A step with texts and values filled in."""
+        labels = self.labels[language]
+        fill = {
+            "bill_id": intent.bill_id,
+            "month": intent.month,
+            "counterparty": intent.counterparty,
+            **labels,
+        }
+        assert section.do is not None, "a goto is no step of a tool"  # noqa: S101 - checked when the recipe is read
+        return Step(
+            kind=section.do,
+            selectors=tuple(selector.format(**fill) for selector in section.selectors),
+            label=labels[section.label] if section.label else "",
+            text=section.text.format(**fill),
+            writes=section.writes,
+            irreversible=section.writes and irreversible,
+            destructive=section.destructive or section.writes,
+            needs_confirm=section.needs_confirm,
+            business_action=intent.action,
+        )
+
+
+def load_recipe(name: str, *, beside: Path | None = None) -> Recipe:
+    """A recipe by path (relative to ``beside``), or by the name of one that ships with proofreel."""
+    path = Path(name) if beside is None or Path(name).is_absolute() else beside / name
+    if not path.exists():
+        shipped = importlib.resources.files("executor.recipes")
+        known = sorted(
+            item.name.removesuffix(".yaml") for item in shipped.iterdir() if item.name.endswith(".yaml")
+        )
+        if name not in known:
+            raise ConfigError(
+                f"there is no recipe {name!r}", remedy=f"name a file, or one that ships: {', '.join(known)}"
+            )
+        path = Path(str(shipped / f"{name}.yaml"))
+    recipe = load_yaml(path, Recipe)
+    _refuse_contradictions(recipe, str(path))
+    return recipe
+
+
+def _refuse_contradictions(recipe: Recipe, file: str) -> None:
+    for name, action in recipe.actions.items():
+        writing = [step for step in action.steps if step.writes]
+        if len(writing) != 1 or not action.steps or action.steps[-1] is not writing[0]:
+            raise ConfigError(
+                f"action {name} must end with its one writing step",
+                file=file,
+                remedy="mark the last step, and no other, with writes: true",
+            )
+        if action.compensation and action.compensation not in recipe.actions:
+            raise ConfigError(
+                f"action {name} is compensated by unknown action {action.compensation!r}",
+                file=file,
+                remedy=f"known actions: {', '.join(sorted(recipe.actions))}",
+            )
+        for number, step in enumerate(action.steps, 1):
+            if bool(step.goto) == (step.do is not None):
+                raise ConfigError(
+                    f"step {number} of {name} needs exactly one of goto and do",
+                    file=file,
+                    remedy="correct it",
+                )
+            for language, labels in recipe.labels.items():
+                if step.label and step.label not in labels:
+                    raise ConfigError(
+                        f"step {number} of {name} has label {step.label!r}, which {language} lacks",
+                        file=file,
+                        remedy="add it under labels",
+                    )
