@@ -1,0 +1,46 @@
+"""CSV and its relatives, streamed.
+
+Rules: a row that can't be split (stray quote, giant field) is a refused row, not the end of the import; bytes that
+are not in the file's encoding refuse their row alone.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from typing import BinaryIO, TextIO
+
+from projections.settlement.formats.base import Row, Rows
+from projections.settlement.formats.decoding import choose_encoding, open_text
+from projections.settlement.profiles import Profile
+
+
+def read(stream: BinaryIO, profile: Profile) -> Rows:
+    """Rows of a delimited file."""
+    encoding, clean = choose_encoding(stream, profile.encodings)
+    text = open_text(stream, encoding, clean=clean)
+    return Rows(rows=_rows(text, profile.delimiter, encoding, clean=clean), encoding=encoding)
+
+
+def _rows(text: TextIO, delimiter: str, encoding: str, *, clean: bool) -> Iterator[Row]:
+    reader = csv.reader(text, delimiter=delimiter)
+    line = 1
+    while True:
+        try:
+            for cells in reader:
+                if clean or _readable(cells):
+                    yield Row(line, cells)
+                else:
+                    shown = [cell.encode("utf-8", "backslashreplace").decode() for cell in cells]
+                    yield Row(line, shown, f"bytes that are not {encoding}")
+                line = reader.line_num + 1
+        except csv.Error as error:
+            # The reader starts afresh on the next line, so one broken row costs only itself.
+            yield Row(line, [], f"not a row: {error}")
+            line = reader.line_num + 1
+        else:
+            return
+
+
+def _readable(cells: list[str]) -> bool:
+    return not any("\udc80" <= c <= "\udcff" or c == "\ufffd" for cell in cells for c in cell)

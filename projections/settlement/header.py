@@ -1,0 +1,76 @@
+"""Where the header row is and which column is which.
+
+Rules: the header is the first row that names every required field; a missing or repeated column is refused with the
+texts that were looked for, because a file whose columns moved must not be read by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from domain.errors import ConfigError
+from projections.settlement.cells import clean_label
+from projections.settlement.formats.base import Row
+from projections.settlement.profiles import Column, Profile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """Positions of the fields in a row."""
+
+    index: dict[Column, int]
+    names: dict[Column, str]
+    """Field → header text as it stands in the file, for the list of refused rows."""
+    width: int
+    """Cells that a full row has: the header's without its empty tail."""
+    trailer: tuple[str, ...] = field(default=())
+
+    def is_trailer(self, cells: list[str]) -> bool:
+        """True if the row begins as the profile says that the trailer does."""
+        if not self.trailer or not cells:
+            return False
+        first = cells[0]
+        if not first and len(cells) > 1:
+            first = next((cell for cell in cells if cell.strip()), "")
+        return bool(first) and clean_label(first).startswith(self.trailer)
+
+    @staticmethod
+    def is_blank(cells: list[str]) -> bool:
+        """True if nothing but padding and rules stands in the row."""
+        return not any(cell.strip().strip("-=_*# ") for cell in cells)
+
+
+def find_layout(rows: Iterator[Row], profile: Profile) -> tuple[Layout, list[Row]]:
+    """Consume rows up to and with the header; the rows before it are the preamble."""
+    wanted: dict[str, Column] = {
+        clean_label(text): column for column, texts in profile.columns.items() for text in texts
+    }
+    preamble: list[Row] = []
+    for row in rows:
+        index, names = _match(row, wanted)
+        if all(column in index for column in profile.required):
+            width = max(i for i, cell in enumerate(row.cells) if cell.strip()) + 1
+            trailer = tuple(clean_label(text) for text in profile.trailer)
+            return Layout(index=index, names=names, width=width, trailer=trailer), preamble
+        preamble.append(row)
+        if len(preamble) >= profile.header_within:
+            break
+    missing = next(
+        column for column in profile.required if not any(column in _match(r, wanted)[0] for r in preamble)
+    )
+    raise ConfigError(
+        f"no header row of profile {profile.name} within the first {profile.header_within} rows: "
+        f"no column {missing} ({' / '.join(profile.columns[missing])})",
+        remedy="choose the profile that fits the file, or add the column's text to a copy of it",
+    )
+
+
+def _match(row: Row, wanted: dict[str, Column]) -> tuple[dict[Column, int], dict[Column, str]]:
+    index: dict[Column, int] = {}
+    names: dict[Column, str] = {}
+    for i, cell in enumerate(row.cells):
+        column = wanted.get(clean_label(cell))
+        if column is not None and column not in index:
+            index[column], names[column] = i, cell.strip()
+    return index, names

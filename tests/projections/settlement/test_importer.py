@@ -1,0 +1,189 @@
+"""Files are imported whole: every row is accepted, refused with a reason, or part of the frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from domain.errors import ConfigError
+from executor.sandbox.portal.model import Kind, LedgerLine
+from executor.sandbox.portal.settlement import settlement_file
+from projections.settlement.importer import read_settlement
+from projections.settlement.lines import SettlementFile
+from projections.settlement.profiles import load_profile
+
+DATA = Path(__file__).parents[3] / "data" / "settlement"
+PORTAL = load_profile("portal")
+
+
+def _import(name: str, month: str | None = None) -> SettlementFile:
+    return read_settlement((DATA / name).read_bytes(), PORTAL, month, file_name=name)
+
+
+def _ledger(line: int, kind: Kind, amount_minor: int, currency: str) -> LedgerLine:
+    return LedgerLine(
+        line=line,
+        bill_id=f"CY202611-{line:04d}",
+        tenant="acme",
+        counterparty_id="V1",
+        counterparty='甲, "乙"\n公司',
+        month="2026-11",
+        kind=kind,
+        amount_minor=amount_minor,
+        currency=currency,
+        at="2026-11-28T02:00:00.123Z",
+        account="svc-acme",
+        source="web",
+    )
+
+
+@pytest.mark.parametrize("name", ["portal-plain.csv", "portal-gb18030.csv", "portal-utf16.csv"])
+def test_the_same_file_in_any_listed_encoding_gives_the_same_lines(name: str) -> None:
+    file = _import(name)
+    assert file.lines == _import("portal-plain.csv").lines
+    assert [line.amount_minor for line in file.lines] == [143474, -2000, 98000, 12345, -500]
+    assert [line.kind for line in file.lines] == ["process", "refund", "process", "process", "fee"]
+    assert file.totals == {"CNY": 140974, "JPY": 98000, "KWD": 12345}
+    assert file.lines[0].at_us == 1_795_831_201_000_000
+    assert file.lines[0].counterparty == "深圳市华远物流有限公司"
+    assert (file.month, file.findings, file.refused) == ("2026-11", (), ())
+    assert (file.counts.read, file.counts.accepted, file.counts.other) == (12, 5, 7)
+
+
+@pytest.mark.parametrize("lang", ["zh", "en", "ja", "ko"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "gb18030"])
+def test_the_portals_own_file_is_read_in_each_language(lang: str, encoding: str) -> None:
+    if (lang, encoding) == ("ko", "gb18030"):
+        encoding = "utf-8"
+    kinds = [
+        (Kind.PROCESS, 123456, "CNY"),
+        (Kind.REFUND, -5, "CNY"),
+        (Kind.UNDO, -98, "JPY"),
+        (Kind.FEE, -1, "CNY"),
+    ]
+    ledger = [_ledger(i, kind, amount, currency) for i, (kind, amount, currency) in enumerate(kinds, start=1)]
+    data = settlement_file(
+        ledger,
+        tenant="acme",
+        month="2026-11",
+        exported_at="2026-12-01T01:00:00.000Z",
+        lang=lang,
+        encoding=encoding,
+        backtick=True,
+    )
+    file = read_settlement(data, PORTAL)
+    assert file.findings == ()
+    assert [(x.bill_id, x.kind, x.amount_minor, x.currency) for x in file.lines] == [
+        (x.bill_id, x.kind.value, x.amount_minor, x.currency) for x in ledger
+    ]
+    assert {x.account for x in file.lines} == {"svc-acme"}
+    assert file.lines[1].line > file.lines[0].line + 1, "a line break inside a cell moves the lines after it"
+
+
+def test_each_quirk_is_read_or_refused_with_line_column_value_and_reason() -> None:
+    file = _import("portal-quirks.csv")
+    accepted = {x.line - 6: (x.bill_id, x.amount_minor) for x in file.lines}
+    assert accepted == {
+        1: ("CY202611-0001", 143474),
+        2: ("CY202611-0002", -2000),
+        3: ("CY202611-0003", 98000),
+        6: ("CY202611-0006", 1000),
+        7: ("CY202611-0006", 1000),
+        9: ("CY202611-0009", -1200),
+        16: ("CY202611-0016", 1000),
+    }
+    refused = {r.line - 6: (r.column, r.reason) for r in file.refused}
+    assert {n: column for n, (column, _) in refused.items()} == {
+        4: "金额",
+        5: "差异单号",
+        8: "金额",
+        10: "金额",
+        11: "类型",
+        12: "币种",
+        13: "",
+        14: "差异单号",
+        15: "金额",
+        17: "时间",
+        18: "金额",
+    }
+    assert "ambiguous" in refused[4][1]
+    assert "spreadsheet" in refused[5][1]
+    assert file.refused[0].value == "-3.000"
+    assert "CY202611-0004" in file.refused[0].cells
+    assert file.counts.balanced
+    assert file.counts.read == 6 + 18 + 1
+
+
+def test_a_trailer_that_disagrees_is_a_finding_with_both_figures() -> None:
+    findings = _import("portal-trailer-mismatch.csv").findings
+    assert [(f.code, f.declared, f.found) for f in findings] == [
+        ("count_mismatch", 5, 4),
+        ("total_mismatch", 140974, 141474),
+    ]
+    assert all(f.line == 11 for f in findings)
+
+
+def test_a_cut_file_says_so() -> None:
+    file = _import("portal-cut.csv")
+    assert [f.code for f in file.findings] == ["trailer_missing", "rows_refused"]
+    assert file.refused[0].reason == "2 cells where the header has 10"
+
+
+def test_decimal_commas_and_every_grouping_mark_are_read_by_their_profile() -> None:
+    profile = load_profile(str(DATA / "european.yaml"))
+    file = read_settlement((DATA / "european.csv").read_bytes(), profile)
+    assert [line.amount_minor for line in file.lines] == [100_000_000, -11_070, 700_000, -300_000]
+    assert file.refused[0].value == "1.00.000,00"
+    assert file.encoding == "cp1252"
+
+
+def test_foreign_bytes_refuse_their_row_and_no_other() -> None:
+    data = (DATA / "portal-plain.csv").read_bytes().replace("深圳".encode(), b"\xff\xfe", 1)
+    file = read_settlement(data, PORTAL)
+    assert len(file.lines) == 4
+    assert file.refused[0].reason == "bytes that are not utf-8-sig"
+
+
+def test_a_repeated_line_id_is_a_finding_and_both_lines_count() -> None:
+    text = (DATA / "portal-plain.csv").read_text("utf-8-sig").replace("000002", "000001")
+    file = read_settlement(text.encode(), PORTAL)
+    assert len(file.lines) == 5
+    assert [(f.code, f.line) for f in file.findings] == [("repeated_line_id", 8)]
+
+
+def test_a_file_of_another_month_is_a_finding() -> None:
+    assert [f.code for f in _import("portal-plain.csv", "2026-10").findings] == ["month_mismatch"]
+
+
+def test_a_file_without_the_header_is_refused_with_what_was_looked_for() -> None:
+    with pytest.raises(ConfigError, match="no column line_id"):
+        read_settlement(b"a,b,c\r\n1,2,3\r\n", PORTAL)
+
+
+def test_an_unknown_key_in_a_profile_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text((DATA / "european.yaml").read_text("utf-8") + "delimeter: ','\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"mine\.yaml:17.*delimeter"):
+        load_profile(str(path))
+
+
+def test_a_profile_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    text = (DATA / "european.yaml").read_text("utf-8").replace('decimal: ","', 'decimal: "."')
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match="decimal mark"):
+        load_profile(str(path))
+
+
+@given(rows=st.lists(st.lists(st.text(max_size=12), max_size=12), max_size=12), quoted=st.booleans())
+def test_whatever_the_rows_are_the_import_balances(rows: list[list[str]], *, quoted: bool) -> None:
+    mark = '"' if quoted else ""
+    body = "\r\n".join(",".join(f"{mark}{cell}{mark}" for cell in row) for row in rows)
+    text = (DATA / "portal-plain.csv").read_text("utf-8-sig").partition("JS202611-000005")[0] + body
+    file = read_settlement(text.encode("utf-8", "replace"), PORTAL)
+    assert file.counts.balanced
+    assert file.counts.accepted == len(file.lines)
+    assert len(file.lines) >= 4
