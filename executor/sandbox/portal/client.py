@@ -116,7 +116,11 @@ class PortalClient:
     def post(self, bill_id: str, action: str, **changed: str) -> httpx.Response:
         """Post one action, with some fields changed, and return the answer whatever it is."""
         path, fields = self.form(bill_id)
-        return self._http.post(path, data={**fields, "action": action, **changed})
+        return self.post_form(path, {**fields, "action": action, **changed})
+
+    def post_form(self, path: str, fields: dict[str, str]) -> httpx.Response:
+        """Post any fields to any path of the portal in this session."""
+        return self._http.post(path, data=fields)
 
     def process(self, bill_id: str) -> dict[str, Any]:
         """Mark a bill as processed."""

@@ -55,7 +55,7 @@ def listening_socket(port: int) -> socket.socket:
 
 def uvicorn_server(app: Any) -> uvicorn.Server:  # noqa: ANN401 - any ASGI application
     """Return a quiet server for the application."""
-    config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
+    config = uvicorn.Config(app, log_level="error", access_log=False, ws="none", timeout_graceful_shutdown=1)
     return uvicorn.Server(config)
 
 

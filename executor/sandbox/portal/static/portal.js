@@ -49,9 +49,11 @@
     return made;
   };
 
+  let dialogs = 0;
   const dialog = (role, title, body, buttons) => {
-    const box = element("div", { class: "dialog", role, "aria-modal": "true", "aria-labelledby": "dialog-title" },
-      element("h2", { id: "dialog-title" }, title), element("div", { class: "dialog-body" }, ...body));
+    const id = `dialog-title-${dialogs += 1}`;
+    const box = element("div", { class: "dialog", role, "aria-modal": "true", "aria-labelledby": id },
+      element("h2", { id }, title), element("div", { class: "dialog-body" }, ...body));
     const overlay = element("div", { class: "overlay" }, box);
     const row = element("div", { class: "dialog-buttons" });
     for (const [label, kind, run] of buttons) {

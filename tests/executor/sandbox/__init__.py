@@ -1,0 +1,1 @@
+"""Specifications of the foreign systems that we practise on."""
