@@ -80,7 +80,10 @@ const secrets = () => [
   ...P.all(document, "input,textarea").filter((e) => P.secret(e)),
   ...(C.mask.length ? P.all(document, C.mask.join(",")) : []),
 ].filter(P.visible);
-P.secretRects = () => [...new Set(secrets())].map((e) => { const r = e.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; });
+P.secretRects = () => ({
+  scale: devicePixelRatio,
+  rects: [...new Set(secrets())].map((e) => rectangle(e.getBoundingClientRect())).filter(([x, y, w, h]) => x < innerWidth && y < innerHeight && x + w > 0 && y + h > 0),
+});
 P.toasts = () =>
   (C.toast ? P.all(document, C.toast) : []).filter(P.visible).map(P.text).filter(Boolean).join(" | ").slice(0, 400);
 P.pulse = () => ({ state: hash(P.state()), toast: P.toasts() });

@@ -121,7 +121,7 @@ class TargetGate:
 
         Returns ``None`` when there is nothing. A point inside a closed shadow root or a frame is followed into it.
         """
-        options = {}
+        options: dict[str, Any] = {}
         if fields is not None:
             options = {"formSelector": fields.form_selector, "drawn": dict(fields.drawn_selectors)}
         if isinstance(where, Point):

@@ -199,12 +199,27 @@ class IsolatedWorld:
         except WorldError:
             return None
         frame_id = str(found["frameId"])
-        offset = (0.0, 0.0)
-        if frame_id != self._main_frame_id:
-            owner = self._send(main.session, "DOM.getFrameOwner", {"frameId": frame_id})
-            box = self._send(main.session, "DOM.getBoxModel", {"backendNodeId": owner["backendNodeId"]})
-            offset = (box["model"]["content"][0], box["model"]["content"][1])
-        return Hit(found["backendNodeId"], frame_id, offset)
+        return Hit(found["backendNodeId"], frame_id, self._offset(frame_id))
+
+    def offset_of(self, place: Place) -> tuple[float, float]:
+        """Position of a frame's viewport in the page's viewport, CSS pixels."""
+        return self._offset(place.frame_id)
+
+    def _offset(self, frame_id: str) -> tuple[float, float]:
+        if frame_id == self._main_frame_id:
+            return 0.0, 0.0
+        owner = self._send(self.session, "DOM.getFrameOwner", {"frameId": frame_id})
+        box = self._send(self.session, "DOM.getBoxModel", {"backendNodeId": owner["backendNodeId"]})
+        return box["model"]["content"][0], box["model"]["content"][1]
+
+    def send(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """One command of the DevTools protocol to the page.
+
+        Raises:
+            WorldGone: the document was replaced meanwhile.
+            WorldError: the browser refused.
+        """
+        return self._send(self.session, method, params)
 
     def _evaluate(self, session: CDPSession, method: str, params: dict[str, Any]) -> Any:  # noqa: ANN401
         answer = self._send(session, method, params)

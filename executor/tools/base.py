@@ -104,7 +104,7 @@ class Target:
     row_key: str = ""
     form: Mapping[str, str] = field(default_factory=dict)
     """Form state by field name, hidden fields included; secret values are ``•``."""
-    drawn: Mapping[str, str] = field(default_factory=dict)
+    drawn: Mapping[IntentField, str] = field(default_factory=dict)
     """Drawn text of configured fields (``FieldMap.drawn_selectors``), by intent field."""
     heading: str = ""
     opaque: bool = False
@@ -151,7 +151,7 @@ class FieldMap:
     """Form that holds the stored values when it is not the one around the target."""
     drawn: tuple[IntentField, ...] = ("bill_id",)
     """Intent fields that must be readable in the container that holds the target."""
-    drawn_selectors: Mapping[str, str] = field(default_factory=dict)
+    drawn_selectors: Mapping[IntentField, str] = field(default_factory=dict)
     """Intent field → selector of its drawn text elsewhere on the page (a detail page's fields)."""
     action_codes: Mapping[str, str] = field(default_factory=dict)
     """Business action → the vendor's own code (``mark_processed`` → ``process``)."""
