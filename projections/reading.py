@@ -9,7 +9,6 @@ is ``projections.fsck``'s question.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
@@ -20,10 +19,11 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from domain.codec import read
 from domain.envelope import Recorded, StoredRow
-from domain.errors import ConfigError, FormatTooNew, WorldError
+from domain.errors import ConfigError, FormatTooNew, IntegrityError, WorldError
 from domain.ids import EffectKey, EventId, StreamId, TenantId
 from domain.log_format import encode_leaf, stream_tag
 from projections.blobs import BlobReader, open_blob_reader
+from projections.rows import AttestationRow, CheckpointRow, ClaimRow, Head, IndexedRow
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -47,64 +47,9 @@ PAGE: Final = 1000
 _EXAMPLES: Final = (
     "name an existing record: sqlite:////path/record.db or postgresql+psycopg://user@host/database"
 )
+_DAMAGED: Final = {"XX001", "XX002"}
+"""PostgreSQL: data corrupted, index corrupted."""
 _COLUMNS: Final = "tenant, position, stream, version, recorded_at_us, body, entry_hash"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Head:
-    """What the store says of the end of a tenant's log."""
-
-    tenant: TenantId
-    size: int
-    root: bytes
-    recorded_at_us: int
-    frontier: bytes = b""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClaimRow:
-    """One claim on a business effect as stored, and its release if there is one."""
-
-    tenant: TenantId
-    effect_key: EffectKey
-    generation: int
-    stream: StreamId
-    principal: str
-    event_id: EventId
-    claimed_at_us: int
-    release_event_id: EventId | None
-    released_at_us: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexedRow:
-    """A stored row with the columns that repeat parts of its body."""
-
-    row: StoredRow
-    event_id: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointRow:
-    """A signed checkpoint as stored."""
-
-    tenant: TenantId
-    size: int
-    note: str
-    signed_at_us: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttestationRow:
-    """What somebody outside said about a checkpoint: a witness (``cosignature``), an authority (``rfc3161``)."""
-
-    tenant: TenantId
-    size: int
-    kind: str
-    signer: str
-    content: bytes
-    received_at_us: int
 
 
 class RecordReader:
@@ -257,6 +202,16 @@ class RecordReader:
                 return
             key, generation = found[-1][0], found[-1][1]
 
+    def claims_of(self, tenant: TenantId, effect_key: EffectKey) -> list[ClaimRow]:
+        """Every claim on one effect, in order of generation."""
+        statement = (
+            "SELECT c.effect_key, c.generation, c.stream, c.principal, c.event_id, c.claimed_at_us,"
+            " r.event_id, r.released_at_us FROM claim c LEFT JOIN claim_release r"
+            " ON r.tenant = c.tenant AND r.effect_key = c.effect_key AND r.generation = c.generation"
+            " WHERE c.tenant = :tenant AND c.effect_key = :key ORDER BY c.generation"
+        )
+        return [_claim(tenant, item) for item in self._fetch(statement, tenant=tenant, key=effect_key)]
+
     def orphan_releases(self, tenant: TenantId) -> list[tuple[str, int]]:
         """Effect key and generation of releases without their claim; a sound record has none."""
         statement = (
@@ -286,6 +241,33 @@ class RecordReader:
             )
             for row in self._fetch(statement, tenant=tenant)
         ]
+
+    def predecessor(self, tenant: TenantId, stream: StreamId, version: int) -> tuple[int, bytes] | None:
+        """Position and entry hash of the event before ``version`` in its stream."""
+        statement = (
+            "SELECT position, entry_hash FROM event"
+            " WHERE tenant = :tenant AND stream = :stream AND version = :version"
+        )
+        rows = self._fetch(statement, tenant=tenant, stream=stream, version=version - 1)
+        return (rows[0][0], bytes(rows[0][1])) if rows else None
+
+    def missing_ids(self, tenant: TenantId, event_ids: Sequence[str]) -> set[str]:
+        """Those of ``event_ids`` that the tenant's log doesn't hold."""
+        missing = set(event_ids)
+        wanted = list(missing)
+        for start in range(0, len(wanted), PAGE):
+            page = wanted[start : start + PAGE]
+            names = {f"id{number}": value for number, value in enumerate(page)}
+            marks = ", ".join(f":{name}" for name in names)
+            statement = f"SELECT event_id FROM event WHERE tenant = :tenant AND event_id IN ({marks})"  # noqa: S608
+            missing.difference_update(row[0] for row in self._fetch(statement, tenant=tenant, **names))
+        return missing
+
+    def storage_problems(self) -> list[str]:
+        """What the database itself finds wrong with its pages and indexes, one line each; SQLite only."""
+        if self._engine.dialect.name != "sqlite":
+            return []
+        return [str(row[0]) for row in self._fetch("PRAGMA integrity_check(20)") if row[0] != "ok"]
 
     def _fetch(self, statement: str, **parameters: object) -> Sequence[Sequence[Any]]:
         try:
@@ -361,8 +343,10 @@ def _sqlite_readonly(path: Path, mode: str) -> Engine:
     )
 
 
-def _explain(error: DBAPIError) -> WorldError:
+def _explain(error: DBAPIError) -> WorldError | IntegrityError:
     lines = str(error.orig).strip().splitlines()
+    if getattr(error.orig, "sqlstate", None) in _DAMAGED or "malformed" in str(error.orig):
+        return IntegrityError(lines[0], where="database")
     return WorldError(
         f"store: {lines[0] if lines else 'failed'}", remedy="bring the database back and try again"
     )

@@ -1,0 +1,65 @@
+"""What a reader of the record hands out beside events: rows as they are stored, not yet believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from domain.envelope import StoredRow
+from domain.ids import EffectKey, EventId, StreamId, TenantId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """What the store says of the end of a tenant's log."""
+
+    tenant: TenantId
+    size: int
+    root: bytes
+    recorded_at_us: int
+    frontier: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimRow:
+    """One claim on a business effect as stored, and its release if there is one."""
+
+    tenant: TenantId
+    effect_key: EffectKey
+    generation: int
+    stream: StreamId
+    principal: str
+    event_id: EventId
+    claimed_at_us: int
+    release_event_id: EventId | None
+    released_at_us: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexedRow:
+    """A stored row with the columns that repeat parts of its body."""
+
+    row: StoredRow
+    event_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointRow:
+    """A signed checkpoint as stored."""
+
+    tenant: TenantId
+    size: int
+    note: str
+    signed_at_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttestationRow:
+    """What somebody outside said about a checkpoint: a witness (``cosignature``), an authority (``rfc3161``)."""
+
+    tenant: TenantId
+    size: int
+    kind: str
+    signer: str
+    content: bytes
+    received_at_us: int
