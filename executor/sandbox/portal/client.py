@@ -60,7 +60,7 @@ class PortalClient:
         Raises:
             PortalRefusedError: name or password is wrong.
         """
-        self._http = httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS)
+        self._http = httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS, trust_env=False)
         query = {"lang": lang} if lang else {}
         answer = self._http.post("/login", params=query, data={"username": account, "password": password})
         if answer.status_code != httpx.codes.SEE_OTHER:
@@ -159,7 +159,9 @@ class ControlClient:
 
     def __init__(self, url: str, token: str) -> None:
         """Talk to the portal at `url` with its control token."""
-        self._http = httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS, headers={"X-Control-Token": token})
+        self._http = httpx.Client(
+            base_url=url, timeout=TIMEOUT_SECONDS, trust_env=False, headers={"X-Control-Token": token}
+        )
 
     def close(self) -> None:
         """Close the connection."""

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from executor.sandbox.portal.db import Database
+
+_LOG: Final = logging.getLogger(__name__)
 
 POLL_SECONDS: Final = 0.03
 """How late a job can be."""
@@ -68,7 +71,11 @@ class Jobs:
     async def run_forever(self) -> None:
         """Empty the queue again and again until cancelled."""
         while True:
-            await asyncio.to_thread(self.run_due)
+            try:
+                await asyncio.to_thread(self.run_due)
+            except sqlite3.OperationalError:
+                # The file was locked for longer than a writer waits; the job is still there next time.
+                _LOG.warning("a waiting job could not be done yet", exc_info=True)
             await asyncio.sleep(POLL_SECONDS)
 
     def _now_ms(self) -> int:

@@ -144,7 +144,8 @@ def bill_fragment(request: Request) -> Response:
 def changes(request: Request) -> Response:
     """Tell an open page what happened since it was drawn: the bills' version and the page events."""
     portal, viewer = portal_of(request), viewer_of(request)
-    cursor = int(request.query_params.get("cursor", "0") or 0)
+    asked = request.query_params.get("cursor", "")
+    cursor = int(asked) if asked.isascii() and asked.isdigit() else 0
     here = request.query_params.get("bill", "")
     page = request.query_params.get("page", "detail")
     with portal.database.reading() as connection:

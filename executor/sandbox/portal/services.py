@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -64,14 +65,13 @@ class Portal:
         return {**asdict(order), "action": order.action.value}
 
     def _work_book(self, connection: sqlite3.Connection, payload: dict[str, Any]) -> None:
-        try:
+        # Somebody else may have changed the bill meanwhile; the vendor's timer drops its order without a word.
+        with contextlib.suppress(StatusRefusedError):
             self.book.book(connection, _order(payload))
-        except StatusRefusedError:
-            # Somebody else changed the bill meanwhile; the vendor's timer drops its order without a word.
-            return
 
     def _work_again(self, connection: sqlite3.Connection, payload: dict[str, Any]) -> None:
-        self.book.again(connection, _order(payload))
+        with contextlib.suppress(StatusRefusedError):
+            self.book.again(connection, _order(payload))
 
     def _work_revoke(self, connection: sqlite3.Connection, payload: dict[str, Any]) -> None:
         withdraw_rights(connection, payload["account"])

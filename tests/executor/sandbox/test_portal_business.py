@@ -7,7 +7,6 @@ import string
 
 import httpx
 import pytest
-import yaml
 
 from executor.sandbox.portal.client import PortalClient, PortalRefusedError
 from executor.sandbox.portal.i18n import LANGUAGES, texts
@@ -207,7 +206,7 @@ def test_pages_speak_four_languages(
 
 
 def test_all_languages_have_the_same_texts_with_the_same_placeholders() -> None:
-    def shape(lang: str) -> dict[str, list[str | None]]:
+    def shape(lang: str) -> dict[str, list[str]]:
         flat = {**texts(lang)}
         redesign = flat.pop("redesign")
         assert isinstance(redesign, dict)
@@ -228,7 +227,6 @@ def test_yaml_keeps_every_text_a_text() -> None:
         redesign = flat.pop("redesign")
         assert isinstance(redesign, dict)
         assert {type(value) for value in [*flat.values(), *redesign.values()]} == {str}
-        assert yaml.safe_load(yaml.safe_dump(flat, allow_unicode=True)) == flat
 
 
 @pytest.mark.parametrize(
