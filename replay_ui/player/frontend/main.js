@@ -1,0 +1,32 @@
+// Entry of the component: Streamlit calls the default export at the first mount and at every rerun of the page.
+
+import { attachKeys, detachKeys } from "./keys.js";
+import { Player } from "./player.js";
+
+const living = new WeakMap();
+
+function end(root) {
+  const player = living.get(root);
+  if (!player) return;
+  living.delete(root);
+  detachKeys(player);
+  player.close();
+}
+
+export default function mount(component) {
+  const root = component.parentElement.querySelector(".pr-player");
+  const player = living.get(root);
+  // Another run under the same key is another player.
+  if (player && player.data.manifest === component.data.manifest) {
+    player.update(component);
+  } else {
+    end(root);
+    const fresh = new Player(root, component);
+    living.set(root, fresh);
+    attachKeys(fresh);
+  }
+  // Called before the next call too; only a root that has left the page is over.
+  return () => {
+    if (!root.isConnected) end(root);
+  };
+}

@@ -1,0 +1,96 @@
+// The run's manifest: a header, and chunks of columns fetched when a frame in them is asked for.
+
+const KNOWN_VERSION = 1;
+
+async function json(url) {
+  const response = await fetch(url, { credentials: "same-origin" });
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  const value = await response.json();
+  if (value.version !== KNOWN_VERSION) throw new Error(`format ${value.version}`);
+  return value;
+}
+
+export class Manifest {
+  constructor(url) {
+    this.url = url;
+    this.header = null;
+    this.total = 0;
+    this.size = 1;
+    this.stops = [];
+    this.ready = new Map(); // chunk number -> chunk
+    this.pending = new Map(); // chunk number -> promise of it
+    this.onchunk = () => {};
+  }
+
+  // Fetch the header, again where the run has grown; the last chunk may have been part-filled.
+  async open() {
+    const header = await json(`${this.url}.json`);
+    const grown = this.header !== null && header.frames > this.total;
+    if (grown) {
+      const last = Math.floor(Math.max(0, this.total - 1) / this.size);
+      this.ready.delete(last);
+      this.pending.delete(last);
+    }
+    this.header = header;
+    this.total = header.frames;
+    this.size = header.chunk;
+    this.stops = header.stops;
+  }
+
+  // Entry i if its chunk is here, else null.
+  now(i) {
+    const chunk = this.ready.get(Math.floor(i / this.size));
+    const at = i % this.size;
+    if (i < 0 || i >= this.total || !chunk || at >= chunk.n) return null;
+    const entry = { index: i };
+    for (const name of Object.keys(chunk.columns)) entry[name] = chunk.columns[name][at];
+    return entry;
+  }
+
+  // One column of entry i, without building the entry; undefined where the chunk is not here.
+  cell(i, name) {
+    return this.ready.get(Math.floor(i / this.size))?.columns[name][i % this.size];
+  }
+
+  async entry(i) {
+    if (i < 0 || i >= this.total) return null;
+    await this.chunk(Math.floor(i / this.size));
+    return this.now(i);
+  }
+
+  chunk(k) {
+    const known = this.pending.get(k);
+    if (known) return known;
+    const promise = json(`${this.url}/${k}.json`).then(
+      (chunk) => {
+        this.ready.set(k, chunk);
+        this.onchunk();
+      },
+      (error) => {
+        this.pending.delete(k); // asked again at the next visit
+        throw error;
+      },
+    );
+    this.pending.set(k, promise);
+    return promise;
+  }
+
+  // Index of the nearest stop after (direction 1) or before (-1) frame i, or -1.
+  stop(i, direction) {
+    const frames = this.stops.map((stop) => stop[0]);
+    const found = direction > 0 ? frames.find((f) => f > i) : frames.findLast((f) => f < i);
+    return found ?? -1;
+  }
+
+  // The earlier frame that frame i is compared with: of the same step where there is one, else the one before.
+  partner(i) {
+    const step = this.cell(i, "step");
+    const task = this.cell(i, "task_id");
+    const sha256 = this.cell(i, "sha256");
+    for (let j = i - 1; j >= 0 && j >= i - 24; j -= 1) {
+      if (this.cell(j, "step") !== step || this.cell(j, "task_id") !== task) break;
+      if (this.cell(j, "sha256") !== sha256) return j;
+    }
+    return i - 1;
+  }
+}
