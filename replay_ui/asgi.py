@@ -1,0 +1,121 @@
+"""The desk as one ASGI application: Streamlit's pages and our evidence routes behind one door.
+
+Rules enforced here:
+
+- Order of the layers, from outside: headers on every answer, then the door, then Streamlit and our routes.
+- One worker. Streamlit keeps a session in the memory of the process that its WebSocket reached.
+- Served by uvicorn on a socket of ours, not by ``streamlit run``, whose sockets lack TCP_NODELAY: 44 ms
+  instead of 0.4 ms for a frame over a kept connection.
+- ``X-Forwarded-For`` is not believed: it would let a remote peer call itself local.
+- Streamlit tells nobody anything: no statistics, no static folder, no file watcher.
+"""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+from starlette.middleware import Middleware
+from streamlit import config
+from streamlit.starlette import App
+
+from domain.errors import ConfigError
+from replay_ui.access import Door, check_bind
+from replay_ui.headers import SecurityHeaders
+from replay_ui.routes import FrameSource, evidence_routes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from replay_ui.access import Access
+
+__all__ = ["FrameSource", "create_app", "listener", "serve"]
+
+PAGES: Final = Path(__file__).with_name("app.py")
+"""The script that Streamlit runs for the desk."""
+
+_STREAMLIT: Final[dict[str, object]] = {
+    "browser.gatherUsageStats": False,
+    "client.toolbarMode": "minimal",
+    "server.enableStaticServing": False,
+    "server.fileWatcherType": "none",
+    "server.headless": True,
+    "server.runOnSave": False,
+}
+
+
+def layers(access: Access) -> list[Middleware]:
+    """What every request passes before it reaches a page or a route."""
+    return [Middleware(SecurityHeaders), Middleware(Door, access=access)]
+
+
+def create_app(source: FrameSource, access: Access, *, pages: Path = PAGES) -> App:
+    """The desk over ``source``, for whom ``access`` lets in; ``pages`` is the Streamlit script."""
+    for option, value in _STREAMLIT.items():
+        config.set_option(option, value)
+    return App(pages, routes=evidence_routes(source, access), middleware=layers(access))
+
+
+def listener(host: str, port: int) -> socket.socket:
+    """A bound socket; port 0 takes a free one.
+
+    It names its protocol, because asyncio sets TCP_NODELAY only on sockets that do.
+
+    Raises:
+        ConfigError: the address can't be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        bound.bind((host, port))
+    except OSError as error:
+        bound.close()
+        raise ConfigError(
+            f"can't serve on {host}:{port}: {error.strerror}", remedy="choose another port or host"
+        ) from error
+    return bound
+
+
+def serve(
+    app: App,
+    access: Access,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8501,
+    ready: Callable[[str], None] = lambda _url: None,
+) -> None:
+    """Serve until interrupted; ``ready`` is told the address once connections are taken.
+
+    Raises:
+        ConfigError: ``host`` would show a desk without access control to a network, or it can't be had.
+    """
+    check_bind(host, access)
+    with listener(host, port) as bound:
+        server = _Server(
+            uvicorn.Config(
+                app,
+                workers=1,
+                log_level="warning",
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+            ),
+            lambda: ready(f"http://{f'[{host}]' if ':' in host else host}:{bound.getsockname()[1]}"),
+        )
+        server.run(sockets=[bound])
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which tells when it takes connections."""
+
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._ready = ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._ready()
