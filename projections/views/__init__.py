@@ -8,7 +8,21 @@ from __future__ import annotations
 from typing import Any
 
 from projections.fold import Partitioned
+from projections.views.approvals import Approvals
+from projections.views.evidence_chain import EvidenceChain
+from projections.views.runs import Runs
+from projections.views.takeover_queue import TakeoverQueue
+from projections.views.tallies import Metrics
+from projections.views.task_states import TaskStates
 from projections.views.timeline import TimelineProjection
 
-ALL: tuple[Partitioned[Any], ...] = (TimelineProjection(),)
+ALL: tuple[Partitioned[Any], ...] = (
+    TaskStates(),
+    Runs(),
+    TimelineProjection(),
+    EvidenceChain(),
+    Metrics(),
+    TakeoverQueue(),
+    Approvals(),
+)
 """Every stored view."""

@@ -91,6 +91,8 @@ class Step:
 
     number: int
     proposed: e.ActionProposed
+    first: int
+    """Index of its first entry in the segment; a step's entries are the last ones."""
     verdict: str = ""
     tone: Tone = "none"
     guards: tuple[Reading, ...] = ()
@@ -204,10 +206,10 @@ def _identify(view: Segment, recorded: Recorded) -> Segment:
 def _begin_step(view: Segment, event: e.Event) -> Segment:
     if not isinstance(event, e.ActionProposed):
         return view
-    step = Step(number=view.steps + 1, proposed=event)
     looks = len(view.entries)
     while looks and view.entries[looks - 1].step == 0 and view.entries[looks - 1].role == "observed":
         looks -= 1
+    step = Step(number=view.steps + 1, proposed=event, first=looks)
     planned = tuple(_with_step(entry, step) for entry in view.entries[looks:])
     return replace(view, steps=step.number, step=step, entries=(*view.entries[:looks], *planned))
 
@@ -272,11 +274,11 @@ def _roi_radius(event: e.GuardJudged) -> int:
 
 def _judge_step(view: Segment, step: Step) -> Segment:
     """Let what is known of the step now fall on all its frames."""
-    entries = tuple(
+    own = tuple(
         _with_step(entry, step) if entry.step == step.number and entry.role != "readback" else entry
-        for entry in view.entries
+        for entry in view.entries[step.first :]
     )
-    return replace(view, step=step, entries=entries)
+    return replace(view, step=step, entries=(*view.entries[: step.first], *own))
 
 
 def _with_step(entry: Entry, step: Step) -> Entry:
