@@ -24,18 +24,21 @@ def is_bound(screen: ConfirmScreen, target: Target, intent: Intent) -> bool:
     return target.scope == "dialog" and texts.plain(target.scope_text) == texts.plain(screen.text)
 
 
-def check_confirm(step: Step, target: Target, intent: Intent, screens: Sequence[ConfirmScreen]) -> Check:
+def check_confirm(
+    step: Step, target: Target, intent: Intent | None, screens: Sequence[ConfirmScreen]
+) -> Check:
     """Is this step on a confirmation screen of its own bill? Steps that need none pass."""
     measures = {"screens": len(screens)}
     if not (step.needs_confirm or step.irreversible):
         return Check(guard="confirm", verdict="pass", decisive=False, measures=measures)
-    if any(is_bound(screen, target, intent) for screen in screens):
+    if intent is not None and any(is_bound(screen, target, intent) for screen in screens):
         return Check(guard="confirm", verdict="pass", measures=measures)
     found = "; ".join(f"{screen.role}: {screen.text}" for screen in screens)[:LIMIT_TEXT]
+    bill = intent.bill_id if intent is not None else "the intended bill"
     return Check(
         guard="confirm",
         verdict="needs_confirm_screen",
-        expected=f"a question about {intent.bill_id} answered by {step.label or target.label}",
+        expected=f"a question about {bill} answered by {step.label or target.label}",
         found=found or "no confirmation screen",
         measures=measures,
     )

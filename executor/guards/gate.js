@@ -45,10 +45,10 @@ const describe = (hit, options) => {
   const id = `n${++counter}`;
   nodes.set(id, { node: e, roots, formSelector: options.formSelector || "" });
   if (nodes.size > 64) nodes.delete(nodes.keys().next().value);
-  const stored = options.formSelector ? document.querySelector(options.formSelector) : null;
+  const stored = P.single(place.box, options.formSelector);
   const fp = P.fingerprint(e, options.formSelector), drawn = {};
   for (const [name, selector] of Object.entries(options.drawn || {})) {
-    const found = document.querySelector(selector);
+    const found = P.single(place.box, selector);
     if (found) drawn[name] = P.text(found);
   }
   const band = place.row || place.dialog || place.form;

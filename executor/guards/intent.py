@@ -9,7 +9,7 @@ look-alike is named as such.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.values import Check, Intent, format_minor
 from executor.guards import texts
@@ -87,28 +87,40 @@ def explain(value: str, expected: str) -> str:
     return f"{value} (a look-alike)" if texts.looks_like(value, expected) else value
 
 
+def is_drawn(intent: Intent, field: IntentField, text: str) -> bool:
+    """Can the intent's value be read in a longer text?"""
+    if field == "amount":
+        return intent.amount_minor in texts.amounts(text, intent.currency)
+    if field == "month":
+        return intent.month in texts.months(text)
+    if field == "currency":
+        return texts.shows_currency(text, intent.currency)
+    return texts.holds(text, intent.bill_id if field == "bill_id" else intent.counterparty)
+
+
 def compare_drawn(intent: Intent, fields: FieldMap, target: Target) -> list[Mismatch]:
-    """Drawn text against the intent: the field's own text where it is configured, else the container's."""
+    """Drawn text against the intent.
+
+    A field with a text of its own must say exactly the intent's value there. What must be drawn must be readable
+    in the dialog or row that holds the target, whatever the rest of the page says.
+    """
+    as_drawn = replace(fields, amount_unit="decimal")
     wrong = []
-    for field in dict.fromkeys((*fields.drawn, *target.drawn)):
-        own = target.drawn.get(field)
-        text = target.scope_text if own is None else own
-        value = intended(intent, field, fields)
-        if field == "amount":
-            fits = intent.amount_minor in texts.amounts(text, intent.currency)
-            value = format_minor(intent.amount_minor, intent.currency)
-        elif field == "month":
-            fits = intent.month in texts.months(text)
-        elif field == "currency":
-            fits = texts.shows_currency(text, intent.currency)
-        elif field == "action":
+    for field in dict.fromkeys((*target.drawn, *fields.drawn)):
+        if field == "action":
             continue  # the label guard reads the button; codes are not drawn
-        else:
-            fits = texts.holds(text, value) if own is None else texts.plain(own) == texts.plain(value)
-        odd = texts.odd_characters(own if own is not None else "")
-        if not fits or odd:
-            shown = explain(own, value) if own is not None else f"{target.scope}: {text[:120]}"
-            wrong.append(Mismatch(f"drawn {field}", value, shown))
+        expected = intended(intent, field, as_drawn)
+        own = target.drawn.get(field)
+        if own is not None and not agrees(intent, field, as_drawn, own):
+            wrong.append(Mismatch(f"drawn {field}", expected, explain(own, expected)))
+            continue
+        close = target.scope in {"dialog", "row"}
+        if (
+            field in fields.drawn
+            and (close or own is None)
+            and not is_drawn(intent, field, target.scope_text)
+        ):
+            wrong.append(Mismatch(f"drawn {field}", expected, f"{target.scope}: {target.scope_text[:120]}"))
     if any(c in texts.BIDI for c in target.scope_text):
         odd = texts.odd_characters(target.scope_text)
         wrong.append(Mismatch(f"drawn {target.scope}", "no bidirectional control characters", ", ".join(odd)))

@@ -87,11 +87,26 @@ P.controls = (elements) => {
   }
   return out;
 };
+// Drawn text without the parts that change by themselves.
 P.textSteady = (root) => {
-  let s = P.text(root);
-  for (const selector of C.volatile)
-    for (const e of root.querySelectorAll(selector)) { const t = P.text(e); if (t) s = s.replace(t, "~"); }
-  return s;
+  if (!C.volatile.some((selector) => root.querySelector(selector))) return P.text(root);
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT, (n) => {
+    if (n.nodeType === 3) return NodeFilter.FILTER_ACCEPT;
+    const out = /^(SCRIPT|STYLE|TEMPLATE|NOSCRIPT|OPTION)$/.test(n.tagName) || C.volatile.some((s) => n.matches(s));
+    return out || !n.checkVisibility({ visibilityProperty: true }) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP;
+  });
+  const parts = [];
+  while (walker.nextNode()) parts.push(walker.currentNode.data);
+  return P.norm(parts.join(" "));
+};
+// The one element that a selector names: inside the container first, else on the page; several are none.
+P.single = (box, selector) => {
+  if (!selector) return null;
+  for (const root of [box, document]) {
+    const found = root.querySelectorAll(selector);
+    if (found.length) return found.length === 1 ? found[0] : null;
+  }
+  return null;
 };
 
 P.role = (e) => {
@@ -156,7 +171,7 @@ P.fingerprint = (hit, formSelector = "") => {
   const e = P.actionable(hit), { row, dialog, form, section } = P.place(e);
   const heading = section && section.querySelector(HEADING);
   const box = form || dialog || row;
-  const stored = formSelector ? document.querySelector(formSelector) : null;
+  const stored = P.single(P.place(e).box, formSelector);
   const own = ["INPUT", "SELECT", "TEXTAREA"].includes(e.tagName) && !box ? [e] : [];
   return {
     tag: e.tagName.toLowerCase(),

@@ -1,0 +1,387 @@
+"""The browser rung: performs one decided action on one page and reports; it never chooses (B1).
+
+Rules: every input event goes through the target gate; every request that may write goes through the request hold; a
+selector that finds nothing, or several elements, is passed over and never guessed at; native dialogs are dismissed
+and recorded; a secret reaches the page and nothing else; what may have left without an answer is unknown, never failed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urljoin, urlsplit
+
+from playwright.sync_api import Browser, Dialog, Page, Response
+from playwright.sync_api import Error as PlaywrightError
+
+from domain.errors import ConfigError, WorldError
+from domain.ids import Sha256
+from domain.ports import Clock
+from domain.values import Intent
+from executor.guards import texts
+from executor.guards.auth import ProbeAnswer
+from executor.guards.capture import Camera
+from executor.guards.request import RequestHold
+from executor.guards.target_gate import TargetGate
+from executor.guards.world import IsolatedWorld, WorldGone
+from executor.tools.base import (
+    ConfirmScreen,
+    FieldMap,
+    LoginForm,
+    Look,
+    Mode,
+    NativeDialog,
+    Performed,
+    RequestRule,
+    Settle,
+    SiteRules,
+    Step,
+    Target,
+)
+from executor.tools.inputs import Inputs
+from executor.tools.outcome import Happened, conclude
+
+TICK_MS = 20
+WRITE_GRACE_MS = 1_000
+"""How long a writing step may take until its request leaves."""
+ACTION_LIMIT_MS = 10_000
+NAVIGATION_LIMIT_MS = 30_000
+PROBE_LIMIT_MS = 10_000
+TROUBLE_STATUS = {401: "http_401", 403: "http_403"}
+SERVER_ERROR = 500
+MANY_MATCHES = 50
+
+
+def first_line(error: PlaywrightError | WorldError) -> str:
+    """What went wrong, without the browser's call log."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def digest(text: str) -> Sha256:
+    """SHA-256 of a text."""
+    return Sha256(hashlib.sha256(text.encode()).hexdigest())
+
+
+class BrowserTool:
+    """One page, observed and guarded."""
+
+    def __init__(
+        self,
+        page: Page,
+        rules: SiteRules,
+        *,
+        clock: Clock,
+        account: str = "",
+        mode: Mode = "guarded",
+        owns_context: bool = False,
+    ) -> None:
+        self.page = page
+        self.rules = rules
+        self.clock = clock
+        self.account = account
+        self.mode = mode
+        self.world = IsolatedWorld(page, rules)
+        self.gate = TargetGate(self.world)
+        self.camera = Camera(self.world, clock)
+        self.inputs = Inputs(page, self.gate, enforce=mode == "guarded")
+        # A context of our own is held as a whole, new windows included; somebody else's only on this page.
+        self.hold = RequestHold(page.context if owns_context else page, rules, enforce=mode == "guarded")
+        self._dialogs: list[NativeDialog] = []
+        self._accept = ""
+        self._troubles: set[str] = set()
+        self._owns_context = owns_context
+        page.on("dialog", self._on_dialog)
+        page.on("response", self._on_response)
+
+    @classmethod
+    def open(
+        cls,
+        browser: Browser,
+        rules: SiteRules,
+        *,
+        clock: Clock,
+        viewport: tuple[int, int] = (1280, 800),
+        locale: str = "zh-CN",
+        mode: Mode = "guarded",
+    ) -> BrowserTool:
+        """A tool on a fresh context: no cookies, no service workers, no downloads."""
+        context = browser.new_context(
+            viewport={"width": viewport[0], "height": viewport[1]},
+            device_scale_factor=1,
+            locale=locale,
+            service_workers="block",
+            accept_downloads=False,
+        )
+        context.set_default_timeout(ACTION_LIMIT_MS)
+        context.set_default_navigation_timeout(NAVIGATION_LIMIT_MS)
+        return cls(context.new_page(), rules, clock=clock, mode=mode, owns_context=True)
+
+    def close(self) -> None:
+        """Close the context that the tool opened."""
+        if self._owns_context:
+            self.page.context.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- observing -----------------------------------------------------------------------------------------
+
+    def look(self) -> Look:
+        """Observe the page.
+
+        Raises:
+            WorldError: there is no page to observe.
+        """
+        began = time.perf_counter_ns()
+        frame = self.camera.capture()
+        parts = self._read_all("look")
+        main = parts[0]
+        signals = sorted({*self._troubles, *(s for part in parts for s in part["signals"])})
+        dialogs, self._dialogs = tuple(self._dialogs), []
+        self._troubles = set()
+        return Look(
+            frame=frame,
+            url=main["url"],
+            title=main["title"],
+            structure_sha256=digest("\f".join(part["skeleton"] for part in parts)),
+            document_sha256=digest("\f".join(part["state"] for part in parts)),
+            account=main["account"],
+            signals=tuple(signals),
+            confirm_screens=tuple(ConfirmScreen(**s) for part in parts for s in part["screens"]),
+            dialogs=dialogs,
+            latency_us=(time.perf_counter_ns() - began) // 1000,
+        )
+
+    def _read_all(self, function: str) -> list[dict[str, Any]]:
+        """Ask every frame, the page itself first; once more when a navigation came between."""
+        for attempt in range(3):
+            try:
+                main = self.world.main()
+                answers = [self.world.call(function, place=main)]
+            except WorldGone:
+                if attempt == 2:  # noqa: PLR2004 - the last of three
+                    raise
+                continue
+            for place in self.world.places():
+                if place.unique_id != main.unique_id:
+                    answers += self._read_child(function, place.unique_id)
+            return answers
+        raise WorldError(
+            "the page keeps navigating", remedy="see whether the target system is in a redirect loop"
+        )
+
+    def _read_child(self, function: str, unique_id: str) -> list[dict[str, Any]]:
+        place = next((p for p in self.world.places() if p.unique_id == unique_id), None)
+        try:
+            return [] if place is None else [self.world.call(function, place=place)]
+        except WorldGone:
+            return []
+
+    def locate(
+        self, selectors: Sequence[str], label: str = "", *, fields: FieldMap | None = None, iframe: str = ""
+    ) -> Target | None:
+        """The element of the first selector that finds exactly one visible element.
+
+        Where a selector finds several, those with exactly ``label`` as their text count. Nothing else is tried.
+
+        Raises:
+            ConfigError: a selector is not valid.
+        """
+        base = self.page.frame_locator(iframe) if iframe else self.page
+        for selector in selectors:
+            found = base.locator(selector).locator("visible=true")
+            try:
+                count = found.count()
+                if count > 1 and label:
+                    shown = [texts.same(t, label) for t in found.all_inner_texts()[:MANY_MATCHES]]
+                    if shown.count(True) == 1:
+                        found, count = found.nth(shown.index(True)), 1
+            except PlaywrightError as error:
+                raise ConfigError(
+                    f"selector {selector!r}: {first_line(error)}", remedy="correct the selector"
+                ) from error
+            if count == 1:
+                target = self.gate.observe(found, fields=fields)
+                if target is not None:
+                    return replace(target, selector=selector)
+        return None
+
+    def probe(self) -> ProbeAnswer:
+        """Ask the target system whose session this is: read-only, with the page's cookies, no redirects."""
+        rule = self.rules.probe
+        if rule is None:
+            return ProbeAnswer(error="no probe is configured")
+        try:
+            answer = self.page.context.request.get(rule.url, max_redirects=0, timeout=PROBE_LIMIT_MS)
+            account = ""
+            if rule.account_field and answer.ok:
+                body = answer.json()
+                account = str(body.get(rule.account_field, "")) if isinstance(body, dict) else ""
+            return ProbeAnswer(
+                status=answer.status, location=answer.headers.get("location", ""), account=account
+            )
+        except (PlaywrightError, ValueError) as error:
+            return ProbeAnswer(error=type(error).__name__)
+
+    def expect_native(self, message: str) -> None:
+        """Accept the next native confirm dialog, once, if it says exactly this."""
+        self._accept = message
+
+    def _on_dialog(self, dialog: Dialog) -> None:
+        accept = dialog.type == "confirm" and bool(self._accept) and dialog.message == self._accept
+        self._accept = ""
+        self._dialogs.append(NativeDialog(kind=dialog.type, message=dialog.message, accepted=accept))
+        if accept or dialog.type == "beforeunload":
+            dialog.accept()
+        else:
+            dialog.dismiss()
+
+    def _on_response(self, response: Response) -> None:
+        if response.request.resource_type in {"document", "xhr", "fetch"}:
+            status = response.status
+            if status in TROUBLE_STATUS:
+                self._troubles.add(TROUBLE_STATUS[status])
+            elif status >= SERVER_ERROR:
+                self._troubles.add("http_5xx")
+
+    # -- going places --------------------------------------------------------------------------------------
+
+    def goto(self, url: str, *, settle: Settle | None = None) -> None:
+        """Open an address of the target system (relative ones against the first origin) and wait for it.
+
+        Raises:
+            WorldError: it can't be opened, or led to a foreign origin.
+        """
+        full = urljoin(self.rules.origins[0] if self.rules.origins else self.page.url, url)
+        self.hold.begin(None, None)
+        try:
+            self.page.goto(full, wait_until="load")
+            self._settle(settle or Settle())
+        except PlaywrightError as error:
+            raise WorldError(
+                f"{urlsplit(full).path} can't be opened: {first_line(error)}",
+                remedy="see whether the target system answers",
+            ) from error
+        finally:
+            finding = self.hold.end().finding
+        if finding is not None and finding.verdict == "left_origin" and self.mode == "guarded":
+            raise WorldError(f"the page left for {finding.found}", remedy="see who redirects there")
+
+    def login(self, form: LoginForm, account: str, secret: str) -> None:
+        """Log in; the secret goes to the page and nowhere else.
+
+        Raises:
+            WorldError: the log-in page is not as configured, or refuses.
+        """
+        self.goto(form.url)
+        self.hold.begin(None, None, login_path=form.post_path or urlsplit(form.url).path)
+        try:
+            self._login_fill(form.account_selector, account)
+            self._login_fill(form.secret_selector, secret)
+            report = self.inputs.click(self._login_part(form.submit_selector))
+            if report.blocked or not report.delivered:
+                raise WorldError("the log-in button could not be pressed")
+            self._settle(Settle())
+        except PlaywrightError as error:
+            raise WorldError(f"log-in failed: {type(error).__name__}") from None
+        finally:
+            self.hold.end()
+        self._troubles = set()
+        if not self._is_logged_in(form):
+            raise WorldError(f"{account} was not logged in", remedy="check the account and its secret")
+        self.account = account
+
+    def _is_logged_in(self, form: LoginForm) -> bool:
+        if form.done_selector:
+            return self.page.locator(form.done_selector).first.is_visible()
+        return urlsplit(self.page.url).path != urlsplit(form.url).path
+
+    def _login_part(self, selector: str) -> Target:
+        target = self.locate((selector,))
+        if target is None:
+            raise WorldError(
+                f"the log-in page has no single {selector}", remedy="correct the log-in selectors"
+            )
+        return target
+
+    def _login_fill(self, selector: str, text: str) -> None:
+        if self.inputs.fill(self._login_part(selector), text).blocked:
+            raise WorldError("the log-in page changed while it was filled in")
+
+    # -- acting --------------------------------------------------------------------------------------------
+
+    def perform(
+        self,
+        step: Step,
+        target: Target,
+        rule: RequestRule | None = None,
+        *,
+        intent: Intent | None = None,
+        settle: Settle | None = None,
+    ) -> Performed:
+        """Do one decided action.
+
+        Args:
+            step: what to do.
+            target: the element, as ``locate`` observed it on the page that is open.
+            rule: the request that a writing step may send; other steps may send none.
+            intent: what the request is compared with.
+            settle: how long to wait afterwards.
+        """
+        began = time.perf_counter_ns()
+        self.hold.begin(rule if step.writes else None, intent)
+        known_dialogs = len(self._dialogs)
+        failure, toast = "", ""
+        try:
+            report = self.inputs.give(step, target)
+        except (PlaywrightError, WorldError) as error:
+            report, failure = self.gate.disarm(), first_line(error)
+        if not (report.blocked and self.mode == "guarded"):
+            try:
+                toast = self._settle(settle or Settle(), awaits_write=step.writes)
+            except (PlaywrightError, WorldError) as error:
+                failure = failure or first_line(error)
+        return conclude(
+            step,
+            Happened(
+                gate=report,
+                held=self.hold.end(),
+                failure=failure,
+                toast=toast,
+                dialogs=tuple(self._dialogs[known_dialogs:]),
+                latency_us=(time.perf_counter_ns() - began) // 1000,
+            ),
+            rule=rule,
+            enforce=self.mode == "guarded",
+            login_path=self.rules.login_path,
+        )
+
+    def _settle(self, settle: Settle, *, awaits_write: bool = False) -> str:
+        """Wait until network and document are quiet, or the limit; returns what a toast said meanwhile."""
+        began = quiet_since = time.monotonic()
+        last, toast, first = "", "", None
+        while (time.monotonic() - began) * 1000 < settle.limit_ms:
+            try:
+                pulse = self.world.call("pulse")
+            except WorldGone:
+                quiet_since = time.monotonic()
+                continue
+            first = pulse["toast"] if first is None else first
+            toast = pulse["toast"] or toast
+            now = time.monotonic()
+            waits = awaits_write and not self.hold.has_sent() and (now - began) * 1000 < WRITE_GRACE_MS
+            if pulse["state"] != last or self.hold.is_busy() or waits:
+                quiet_since, last = now, pulse["state"]
+            elif (now - quiet_since) * 1000 >= settle.quiet_ms:
+                break
+            self.page.wait_for_timeout(TICK_MS)
+        return toast
