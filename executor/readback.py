@@ -155,7 +155,9 @@ class ApiReadback:
 
 
 class ReadLane:
-    """The list of difference bills, free to retry, without effect on the target (B14)."""
+    """The list of difference bills, free to retry, without effect on the target (B14); also a readback source."""
+
+    source: ReadbackSource = "list"
 
     def __init__(self, session: HttpSession, path: str, keys: JsonMap, *, rows: str = "bills") -> None:
         self.account = session.account
@@ -176,11 +178,13 @@ class ReadLane:
             number += 1
         return b"\n".join(pages), bills
 
-    def read(self, bill_id: str) -> BusinessState | None:
-        """One bill of the list, None when the account's tenant has no such bill."""
+    def read(self, bill_id: str) -> BusinessState:
+        """One bill of the list; ``WorldError`` when the account's tenant has no such bill."""
         rows = self._session.get(self._path, bill_id=bill_id).json()[self._rows]
         found = [state for state in (_state(row, self._keys) for row in rows) if state.bill_id == bill_id]
-        return found[0] if found else None
+        if not found:
+            raise WorldError(f"the list of {self.account} has no bill {bill_id}")
+        return found[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

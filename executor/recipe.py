@@ -67,7 +67,7 @@ class FieldsSection(_Strict, frozen=True, kw_only=True):
     form: dict[str, IntentField]
     form_selector: str = ""
     drawn: tuple[IntentField, ...] = ("bill_id",)
-    drawn_selectors: dict[str, str] = {}
+    drawn_selectors: dict[IntentField, str] = {}
     amount_unit: Literal["decimal", "minor"] = "decimal"
 
 

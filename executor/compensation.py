@@ -1,0 +1,141 @@
+"""Undoing a task's effect by the way back that was registered before the write (B11).
+
+The undoing passes the same guards as any write, under a key of its own, and counts only when every configured source
+shows the state of the snapshot again. What can't be undone is listed with the result, never passed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import cast
+
+from domain import commands as c
+from domain import events as e
+from domain.errors import CommandRefused
+from domain.idempotency import compensation_key
+from domain.ids import PrincipalId
+from domain.policy import grade
+from domain.values import BusinessState, Check, Intent
+from executor.findings import PASS, in_words
+from executor.readback import Expectation, verify
+from executor.runtime.kit import Hands, Kit
+from executor.runtime.steps import Job, StepRunner
+from executor.runtime.streams import TaskStream
+from executor.takeover import hand_over
+from executor.tools.base import Look
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """What came of a compensation."""
+
+    restored: bool
+    reason: str
+    residual_effects: tuple[str, ...]
+
+
+def compensate(
+    kit: Kit, stream: TaskStream, hands: Callable[[], Hands], *, requested_by: PrincipalId, reason: str
+) -> Undone:
+    """Undo the task's effect and read it back; safe to call again after a crash.
+
+    Raises ``CommandRefused`` when there is nothing to undo or no way back was registered.
+    """
+    state = stream.state
+    registered = state.compensation
+    if registered is None or state.intent is None or not registered.action:
+        raise CommandRefused(
+            "compensate.unregistered",
+            "no way back was registered before the write",
+            remedy="take the task over",
+        )
+    intent = replace(state.intent, action=registered.action, expected_status=registered.snapshot.status)
+    if not state.compensating:
+        started = e.CompensationStarted(action=registered.action, requested_by=requested_by, reason=reason)
+        stream.submit(c.Compensate(started), principal=requested_by)
+    now = kit.readbacks[0].read(intent.bill_id)
+    if stream.state.effect == "none":
+        stopped = _undo(kit, stream, hands, state.intent, intent, now)
+        if stopped is not None:
+            return _failed(kit, stream, registered, stopped.found or stopped.verdict, {})
+        before, added = now, kit.recipe.actions[registered.action].new_ledger_lines
+    else:
+        before, added = None, 0  # after a crash the state right before the undoing isn't known any more
+    expected = Expectation(
+        intent=intent, status=registered.snapshot.status, before=before, new_ledger_lines=added
+    )
+    facts = verify(kit.readbacks, expected, phase="compensation", deadline_s=kit.readback_deadline_s)
+    for fact in sorted(facts, key=lambda fact: not isinstance(fact, e.ReadbackConfirmed)):
+        stream.stage(c.ReadBack(fact))
+    wrong = [fact for fact in facts if not isinstance(fact, e.ReadbackConfirmed)]
+    if wrong:
+        differences = wrong[0].differences if isinstance(wrong[0], e.ReadbackMismatched) else {}
+        return _failed(kit, stream, registered, in_words(wrong[0]), dict(differences))
+    confirmed = cast("list[e.ReadbackConfirmed]", facts)
+    done = e.CompensationConfirmed(
+        source=",".join(fact.source for fact in confirmed), restored=confirmed[0].found
+    )
+    stream.stage(c.ReportCompensation(done))
+    stream.stage(c.Seal(by=kit.identity.principal))
+    stream.flush()
+    return Undone(
+        restored=True,
+        reason=f"{registered.snapshot.status} again, confirmed by {done.source}",
+        residual_effects=registered.residual_effects,
+    )
+
+
+def _undo(
+    kit: Kit,
+    stream: TaskStream,
+    hands: Callable[[], Hands],
+    original: Intent,
+    intent: Intent,
+    now: BusinessState,
+) -> Check | None:
+    """Perform the undoing steps; the finding that stopped them, or None."""
+    if now.status != original.expected_status:
+        return Check(
+            guard="duplicate",
+            verdict="already_in_progress",
+            found=f"{now.bill_id} is {now.status}, not {original.expected_status}: somebody changed it since",
+        )
+    action = kit.recipe.actions[intent.action]
+
+    def gate(_proposed: e.ActionProposed, _look: Look) -> Check:
+        decision = grade(kit.policy, kit.rules.get(intent.action), intent)
+        if decision.effect == "deny":
+            return Check(guard="policy", verdict=decision.verdict, found=decision.reason)
+        return PASS  # undoing what was approved needs no second approval; its request is on record
+
+    job = Job(
+        stream=stream,
+        intent=intent,
+        action=action,
+        key=compensation_key(kit.tenant, original, intent.action, stream.task_id),
+        rule=kit.recipe.request_rule(now.extra),
+        irreversible=action.irreversible,
+        gate=gate,
+    )
+    ended = StepRunner(kit, hands()).run(job)
+    return ended.check if ended.how == "stopped" else None
+
+
+def _failed(
+    kit: Kit,
+    stream: TaskStream,
+    registered: e.CompensationRegistered,
+    reason: str,
+    differences: dict[str, str],
+) -> Undone:
+    stream.stage(c.ReportCompensation(e.CompensationFailed(reason=reason, differences=differences)))
+    hand_over(
+        stream,
+        kit.notifier,
+        verdict="noop",
+        reason=f"compensation failed: {reason}",
+        severity="critical",
+        now_us=kit.clock.now_us(),
+    )
+    return Undone(restored=False, reason=reason, residual_effects=registered.residual_effects)

@@ -1,0 +1,126 @@
+"""Readback from the target's own detail page, in a browser context with a log-in of its own.
+
+For targets without a read API, and as a second surface beside one: the page shows history and postings that a list
+hides. The reading session never writes; every non-GET request but its own log-in is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from playwright.sync_api import BrowserContext, Page, Route
+from playwright.sync_api import Error as PlaywrightError
+
+from domain.errors import WorldError
+from domain.policy import ReadbackSource
+from domain.values import BusinessState, to_minor
+from executor.config import Secret
+from executor.tools.base import LoginForm
+
+TIMEOUT_MS = 5_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageMap:
+    """Where the detail page shows what."""
+
+    url: str
+    """With ``{bill_id}``."""
+    selectors: Mapping[str, str]
+    """``bill_id``, ``status``, ``counterparty``, ``amount``, ``currency``, ``month``; ``history``, ``ledger``: rows."""
+    statuses: Mapping[str, str]
+    """Drawn status text → status code."""
+
+
+class DetailReadback:
+    """See ``executor.readback.Readback``."""
+
+    source: ReadbackSource = "detail"
+
+    def __init__(
+        self,
+        context: Callable[[], BrowserContext],
+        *,
+        form: LoginForm,
+        account: str,
+        secret: Secret,
+        where: PageMap,
+    ) -> None:
+        self.account = account
+        self._open_context = context
+        self._form = form
+        self._secret = secret
+        self._where = where
+        self._page: Page | None = None
+
+    def read(self, bill_id: str) -> BusinessState:
+        """The bill as the page shows it now; ``WorldError`` when it can't be read."""
+        try:
+            page = self._opened()
+            response = page.goto(self._where.url.format(bill_id=bill_id))
+            if response is not None and response.status >= 400:  # noqa: PLR2004 - first HTTP error code
+                raise WorldError(f"the detail page of {bill_id} answers {response.status} to {self.account}")
+            if self._form.url.rstrip("/") in page.url:
+                self._log_in(page)
+                page.goto(self._where.url.format(bill_id=bill_id))
+            return self._state(page)
+        except PlaywrightError as error:
+            raise WorldError(f"the detail page of {bill_id} can't be read: {_first_line(error)}") from None
+        except ValueError as error:
+            raise WorldError(f"the detail page of {bill_id} shows another form: {error}") from error
+
+    def _opened(self) -> Page:
+        if self._page is None or self._page.is_closed():
+            page = self._open_context().new_page()
+            page.set_default_timeout(TIMEOUT_MS)
+            page.route("**/*", self._only_read)
+            self._log_in(page)
+            self._page = page
+        return self._page
+
+    def _only_read(self, route: Route) -> None:
+        request = route.request
+        if request.method == "GET" or request.url.split("?")[0] == self._form.url:
+            route.continue_()
+        else:
+            route.abort()
+
+    def _log_in(self, page: Page) -> None:
+        page.goto(self._form.url)
+        page.fill(self._form.account_selector, self.account)
+        page.fill(self._form.secret_selector, self._secret[:])
+        page.click(self._form.submit_selector)
+        if self._form.done_selector and page.locator(self._form.done_selector).count() == 0:
+            raise WorldError(
+                f"the target refuses the log-in of readback account {self.account}",
+                remedy="check its password",
+            )
+
+    def _state(self, page: Page) -> BusinessState:
+        def text(name: str) -> str:
+            return page.locator(self._where.selectors[name]).first.inner_text().strip()
+
+        def rows(name: str) -> int:
+            selector = self._where.selectors.get(name)
+            return -1 if selector is None else page.locator(selector).count()
+
+        drawn, currency = text("status"), text("currency")
+        status = self._where.statuses.get(drawn)
+        if status is None:
+            message = f"unknown status {drawn!r}"
+            raise ValueError(message)
+        return BusinessState(
+            bill_id=text("bill_id"),
+            status=status,
+            amount_minor=to_minor(text("amount").replace(",", ""), currency),
+            currency=currency,
+            counterparty=text("counterparty"),
+            month=text("month"),
+            history_length=rows("history"),
+            ledger_lines=rows("ledger"),
+        )
+
+
+def _first_line(error: PlaywrightError) -> str:
+    return (error.message or "").splitlines()[0] if error.message else type(error).__name__

@@ -1,0 +1,110 @@
+"""Plain findings about a task: what a snapshot, an answer, a readback and a history mean, in words and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from domain import events as e
+from domain.task import TaskState
+from domain.values import BusinessState, Check, Intent
+from executor.readback import ReadbackFact
+from executor.runtime.steps import Ended
+from executor.runtime.streams import TaskStream
+
+PASS = Check(guard="policy", verdict="pass")
+
+
+def snapshot_check(snapshot: BusinessState, intent: Intent) -> Check:
+    """Does the state before the write fit the intent, and is the effect still missing? ``pass`` if so."""
+    if snapshot.status == intent.expected_status:
+        return Check(
+            guard="duplicate",
+            verdict="already_in_progress",
+            expected=f"a bill that is not yet {intent.expected_status}",
+            found=f"{snapshot.bill_id} is {snapshot.status} already, last touched by {snapshot.last_actor or 'nobody'}",
+        )
+    pairs = {
+        "amount_minor": (intent.amount_minor, snapshot.amount_minor),
+        "currency": (intent.currency, snapshot.currency),
+        "counterparty": (intent.counterparty, snapshot.counterparty),
+        "month": (intent.month, snapshot.month),
+    }
+    for name, (wanted, found) in pairs.items():
+        if wanted != found:
+            return Check(
+                guard="intent",
+                verdict="intent_mismatch",
+                expected=f"{name} {wanted}",
+                found=f"{name} {found}",
+            )
+    return PASS
+
+
+def refused_by_target(ended: Ended) -> Check | None:
+    """The finding when the target answered the write with 401 or 403."""
+    requests = ended.performed.requests if ended.performed else ()
+    codes = {request.rsplit(" ", 1)[-1] for request in requests}
+    if "401" in codes:
+        return Check(guard="auth", verdict="session_expired", found="the target answered the write with 401")
+    if "403" in codes:
+        return Check(guard="auth", verdict="forbidden", found="the target answered the write with 403")
+    return None
+
+
+def is_unchanged(state: TaskState, facts: Sequence[ReadbackFact]) -> bool:
+    """True if every source that answered shows the state of the snapshot."""
+    snapshot = state.compensation.snapshot if state.compensation else None
+    shown = [fact.found for fact in facts if isinstance(fact, e.ReadbackMismatched)]
+    return (
+        snapshot is not None
+        and len(shown) == len(facts)
+        and all(
+            found.status == snapshot.status and found.ledger_lines in {-1, snapshot.ledger_lines}
+            for found in shown
+        )
+    )
+
+
+def in_words(fact: ReadbackFact) -> str:
+    """One line about a readback."""
+    match fact:
+        case e.ReadbackMismatched():
+            what = ", ".join(f"{name} {pair}" for name, pair in sorted(fact.differences.items()))
+            return f"readback by {fact.source} disagrees: {what}"
+        case e.ReadbackInconclusive():
+            return f"readback by {fact.source} impossible: {fact.reason}"
+        case e.ReadbackConfirmed():
+            return f"readback by {fact.source} confirms {fact.expected_status}"
+
+
+def last_toast(stream: TaskStream) -> str:
+    """What the screen claimed last; empty when it claimed nothing."""
+    toasts = [fact.toast for fact in stream.history() if isinstance(fact, e.ActionExecuted) and fact.toast]
+    return toasts[-1] if toasts else ""
+
+
+def was_denied(stream: TaskStream) -> bool:
+    """True if the last word on an approval is a refusal."""
+    answers = [
+        fact
+        for fact in stream.history()
+        if isinstance(fact, e.ApprovalDenied | e.ApprovalGranted | e.ApprovalRequested)
+    ]
+    return bool(answers) and isinstance(answers[-1], e.ApprovalDenied)
+
+
+def last_word(stream: TaskStream) -> tuple[str, str]:
+    """Verdict and reason of the task's last telling event."""
+    for fact in reversed(stream.history()):
+        match fact:
+            case e.TaskRefused() | e.TaskFailed() | e.TakeoverRequested():
+                return fact.verdict, fact.reason
+            case e.TaskClaimDenied():
+                return "already_in_progress", f"held by {fact.holder_stream}"
+            case e.TaskSucceeded():
+                return "pass", f"confirmed by {fact.source}"
+            case e.ApprovalRequested():
+                return "approval_required", fact.reason
+            case _:
+                continue
+    return "pass", ""

@@ -1,0 +1,137 @@
+"""A batch of orders as one recorded run: settle first, then work, then look a second time.
+
+Started again after a stop it goes on with the same run and tasks: attempts that a crash left open are read back before
+anything new is tried. One order's trouble doesn't stop the others, except where the world itself is gone.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from domain import events as e
+from domain.errors import VersionConflict, WorldError
+from domain.ids import RunId, Sha256
+from executor.orchestrator import Orchestrator, Outcome
+from executor.orders import Batch, WorkOrder
+from executor.runtime.kit import Hands, Kit
+from executor.runtime.streams import RunStream
+
+LOG = logging.getLogger("proofreel.batch")
+
+Progress = Callable[[int, int, Outcome | None, WorkOrder], None]
+"""Called before an order (outcome None) and after it, with its number and the count of all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What ``run.started`` says about how the run was driven."""
+
+    agent: str
+    goal: str
+    browser: str
+    viewport_width: int
+    viewport_height: int
+    config_sha256: Sha256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchResult:
+    """All outcomes of a run, in the order of its orders."""
+
+    run_id: RunId
+    outcomes: tuple[Outcome, ...]
+
+    def counts(self) -> dict[str, int]:
+        """Outcomes by status."""
+        return dict(sorted(Counter(outcome.status for outcome in self.outcomes).items()))
+
+
+class BatchRunner:
+    """Runs one batch; ``hands`` opens a browser session when the first order needs it."""
+
+    def __init__(self, kit: Kit, batch: Batch, setting: Setting, *, hands: Callable[[], Hands]) -> None:
+        self._kit = kit
+        self._batch = batch
+        self._setting = setting
+        self._orchestrator = Orchestrator(kit, run_id=batch.run_id, hands=hands)
+        self._run = RunStream(
+            kit.log,
+            ids=kit.ids,
+            clock=kit.clock,
+            tenant=kit.tenant,
+            run_id=batch.run_id,
+            principal=kit.identity.principal,
+        )
+
+    def run(self, *, progress: Progress | None = None, second_look: bool = True) -> BatchResult:
+        """Bring every order as far as it goes now; ``WorldError`` after recording that the world failed."""
+        self._begin()
+        outcomes: list[Outcome] = []
+        total = len(self._batch.orders)
+        for number, order in enumerate(self._batch.orders, 1):
+            if progress:
+                progress(number, total, None, order)
+            outcome = self._one(order)
+            outcomes.append(outcome)
+            if progress:
+                progress(number, total, outcome, order)
+        if second_look:
+            outcomes = [
+                self._orchestrator.second_look(order) if outcome.status != "conflict" else outcome
+                for order, outcome in zip(self._batch.orders, outcomes, strict=True)
+            ]
+        result = BatchResult(run_id=self._batch.run_id, outcomes=tuple(outcomes))
+        self._end(result)
+        return result
+
+    def _begin(self) -> None:
+        setting = self._setting
+        if self._run.load():
+            unsettled = sum(
+                self._orchestrator.stream_of(order).state.effect_outstanding for order in self._batch.orders
+            )
+            self._run.append(e.RunResumed(unsettled=unsettled))
+            return
+        started = e.RunStarted(
+            mode="guarded",
+            agent=setting.agent,
+            goal=setting.goal,
+            origin=self._kit.origin,
+            browser=setting.browser,
+            viewport_width=setting.viewport_width,
+            viewport_height=setting.viewport_height,
+            config_sha256=setting.config_sha256,
+            tasks_planned=len(self._batch.orders),
+        )
+        self._run.append(started)
+
+    def _one(self, order: WorkOrder) -> Outcome:
+        try:
+            return self._orchestrator.run(order)
+        except VersionConflict as conflict:
+            LOG.info("%s: another process works on this task (%s)", order.reference, conflict.rule)
+            outcome = self._orchestrator.look_at(order)
+            return replace(outcome, status="conflict", verdict="already_in_progress", reason=str(conflict))
+        except WorldError as error:
+            stream = self._orchestrator.stream_of(order)
+            if not stream.state.effect_outstanding:
+                raise
+            LOG.warning("%s: %s; reading back what came of it", order.reference, error.what)
+            return self._orchestrator.run(order)
+
+    def _end(self, result: BatchResult) -> None:
+        verdicts: Counter[str] = Counter()
+        steps = succeeded = 0
+        for order in self._batch.orders:
+            facts: Sequence[e.Event] = self._orchestrator.stream_of(order).history()
+            verdicts.update(
+                fact.verdict for fact in facts if isinstance(fact, e.GuardJudged) and fact.phase == "before"
+            )
+            steps += sum(isinstance(fact, e.ActionProposed) for fact in facts)
+            succeeded += sum(isinstance(fact, e.ActionExecuted) for fact in facts)
+        self._run.append(
+            e.RunFinished(outcomes=result.counts(), verdicts=dict(verdicts), steps=steps, steps_ok=succeeded)
+        )

@@ -1,0 +1,96 @@
+"""What the orchestrator is put together from; ``executor.wiring`` fills it in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from domain.budgets import Budget
+from domain.ids import TenantId
+from domain.policy import ActionRule, Identity, WritePolicy
+from domain.ports import BlobStore, Clock, EventLog, IdSource
+from domain.values import Check, FrameRef, FrameRole, Intent
+from executor.notify import Notifier
+from executor.readback import Readback
+from executor.recipe import Recipe
+from executor.tools.base import FieldMap, Frame, Look, Performed, RequestRule, Step, Target
+
+
+class Hands(Protocol):
+    """A rung with a screen: performs one decided action and reports; it never chooses (B2)."""
+
+    def log_in(self) -> None:
+        """Start a session of the service account; ``WorldError`` when it can't be had."""
+        ...
+
+    def goto(self, url: str) -> None:
+        """Open a page of the target."""
+        ...
+
+    def look(self) -> Look:
+        """Capture the screen and read the document."""
+        ...
+
+    def locate(self, step: Step, fields: FieldMap) -> Target | None:
+        """Find the step's target by its configured selectors; None when it isn't there."""
+        ...
+
+    def judge(
+        self,
+        step: Step,
+        target: Target,
+        planned: Look,
+        *,
+        intent: Intent | None,
+        fields: FieldMap,
+        known: Mapping[str, str],
+    ) -> tuple[tuple[Check, ...], Frame]:
+        """Run the guards; their findings and the frame captured right before the action (G1).
+
+        ``known`` has further form fields with the values that an independent source gave.
+        """
+        ...
+
+    def perform(
+        self, step: Step, target: Target, *, rule: RequestRule | None, intent: Intent | None
+    ) -> Performed:
+        """Do it, through the target gate, with the request held against the intent."""
+        ...
+
+    def trouble(self, look: Look, *, missing: bool = False) -> Check:
+        """What passive signs and an auth probe say about session and rights (B9); ``pass`` when all is well.
+
+        ``missing``: a target is not where the recipe has it; a healthy session then means a changed page.
+        """
+        ...
+
+    def effect(self, before: Look, after: Look) -> Check:
+        """``noop`` when nothing of substance changed (G3), else ``pass``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """Everything a task needs."""
+
+    tenant: TenantId
+    identity: Identity
+    log: EventLog
+    blobs: BlobStore
+    clock: Clock
+    ids: IdSource
+    recipe: Recipe
+    rules: Mapping[str, ActionRule]
+    policy: WritePolicy
+    budget: Budget
+    notifier: Notifier
+    readbacks: Sequence[Readback]
+    readback_deadline_s: float
+    origin: str
+    language: str
+
+    def keep(self, frame: Frame, role: FrameRole) -> FrameRef:
+        """Store a frame's bytes and name it."""
+        self.blobs.put(frame.data, media_type="image/png")
+        return frame.ref(role)

@@ -1,0 +1,305 @@
+"""One recipe, step by step: observe → propose → guards → (approval) → attempt → gate and act → observe.
+
+Rules: a blocked step is never repeated by itself, it starts again from a new observation; the attempt is durable before
+the world is touched; session and rights trouble ends at once, without a retry (B9); a page that can't be worked on goes
+to a person, never to a guess (B2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, assert_never
+
+from domain import commands as c
+from domain import events as e
+from domain.budgets import Spent, exceeded, spend
+from domain.events.action import Phase
+from domain.idempotency import action_digest
+from domain.ids import ActionId, EffectKey
+from domain.values import Check, FrameRef, Intent, Verdict
+from executor.recipe import ActionSection, StepSection
+from executor.runtime.kit import Hands, Kit
+from executor.runtime.streams import TaskStream
+from executor.tools.base import FieldMap, Look, Performed, RequestRule, Step, Target
+
+MAX_TRIES = 3
+"""Fresh starts of one step after a block; then a person looks at it."""
+MAX_PLANS = 2
+"""A confirmation dialog that is gone can't be pressed again: the recipe starts over once."""
+AUTH_VERDICTS: frozenset[Verdict] = frozenset({"session_expired", "forbidden"})
+FATAL: frozenset[Verdict] = AUTH_VERDICTS | {"left_origin", "out_of_scope", "denied_by_policy"}
+
+Gate = Callable[[e.ActionProposed, Look], Check]
+"""Asked right before a write is attempted; ``pass`` lets it run (approval, snapshot, way back)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a recipe ended: all steps done, stopped by a finding, waiting for a person, or unknown."""
+
+    how: Literal["done", "stopped", "waiting", "unknown"]
+    check: Check = field(default_factory=lambda: Check(guard="steps", verdict="pass"))
+    performed: Performed | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What is done for one task: its intent, its action, and the key that its write is attempted under."""
+
+    stream: TaskStream
+    intent: Intent
+    action: ActionSection
+    key: EffectKey
+    rule: RequestRule
+    irreversible: bool
+    gate: Gate
+
+
+class StepRunner:
+    """Runs the steps of one job through one pair of hands."""
+
+    def __init__(self, kit: Kit, hands: Hands) -> None:
+        self._kit = kit
+        self._hands = hands
+        self._look: Look | None = None
+        self._spent = Spent()
+        self._number = 0
+
+    def run(self, job: Job) -> Ended:
+        """Perform all steps in order; what stops them for no final reason is planned again once, from the start."""
+        self._spent = Spent()
+        for _ in range(MAX_PLANS):
+            ended = self._plan(job)
+            final = ended.check.verdict in FATAL or ended.check.guard == "budget"
+            if ended.how != "stopped" or final or job.stream.state.effect != "none":
+                break
+        job.stream.flush()
+        return ended
+
+    def _plan(self, job: Job) -> Ended:
+        self._look = None
+        ended = Ended(how="done")
+        for section in job.action.steps:
+            if section.goto:
+                self._hands.goto(self._kit.origin + section.goto.format(bill_id=job.intent.bill_id))
+                self._look = None
+                continue
+            ended = self._step(job, section)
+            if ended.how != "done":
+                break
+        return ended
+
+    def _step(self, job: Job, section: StepSection) -> Ended:
+        step = self._kit.recipe.step(
+            section, job.intent, language=self._kit.language, irreversible=job.irreversible
+        )
+        fields = self._kit.recipe.field_map(section)
+        blocked = Check(guard="steps", verdict="pass")
+        for _ in range(MAX_TRIES):
+            over = exceeded(self._kit.budget, self._spent)
+            if over is not None:
+                return Ended(how="stopped", check=over)
+            ended = self._try(job, section, step, fields)
+            if ended.how != "stopped" or ended.check.verdict in FATAL:
+                return ended
+            blocked, self._look = ended.check, None
+        return Ended(how="stopped", check=blocked)
+
+    def _try(self, job: Job, section: StepSection, step: Step, fields: FieldMap) -> Ended:
+        stream = job.stream
+        look = self._look or self._observe(stream)
+        if look.signals:
+            trouble = self._hands.trouble(look)
+            if trouble.verdict != "pass":
+                return Ended(how="stopped", check=trouble)
+        target = self._hands.locate(step, fields)
+        if target is None:
+            return self._lost(step, look)
+        proposed = self._propose(job, step, target, look)
+        intent = job.intent if section.bind else None
+        checks, fresh = self._hands.judge(
+            step, target, look, intent=intent, fields=fields, known=job.rule.known
+        )
+        before = self._kit.keep(fresh, "before")
+        stopper = self._judge(stream, proposed, "before", checks, frames=(before,))
+        if stopper is None and step.writes:
+            word = job.gate(proposed, look)
+            if word.verdict == "approval_required":
+                return Ended(how="waiting", check=word)
+            if word.verdict != "pass":
+                stopper = word
+        if stopper is not None:
+            self._block(stream, proposed, stopper, delivered=0)
+            return Ended(how="stopped", check=stopper)
+        return self._act(job, step, target, proposed, look, before, intent)
+
+    def _act(
+        self,
+        job: Job,
+        step: Step,
+        target: Target,
+        proposed: e.ActionProposed,
+        look: Look,
+        before: FrameRef,
+        intent: Intent | None,
+    ) -> Ended:
+        stream, kit = job.stream, self._kit
+        attempted = e.ActionAttempted(
+            action_id=proposed.action_id, writes=step.writes, effect_key=job.key if step.writes else None
+        )
+        stream.submit(c.Attempt(attempted, at_us=kit.clock.now_us()), frames=(before,))
+        performed = self._hands.perform(step, target, rule=job.rule if step.writes else None, intent=intent)
+        after = self._hands.look()
+        frames = (before, kit.keep(after.frame, "after"))
+        self._report(stream, proposed, performed, frames)
+        effect = self._hands.effect(look, after)
+        findings = (performed.check, effect) if performed.check is not None else (effect,)
+        if performed.status == "executed":
+            self._judge(stream, proposed, "after", findings, frames=())
+        stream.stage(c.Observe(self._observation(after)), frames=(kit.keep(after.frame, "observed"),))
+        self._look = after
+        done = performed.status == "executed" and (effect.verdict == "pass" or step.kind != "click")
+        self._spent = spend(
+            self._spent,
+            state=f"{after.document_sha256} {step.kind} {proposed.target} {step.text}",
+            succeeded=done,
+        )
+        match performed.status:
+            case "executed":
+                if effect.verdict == "noop" and step.kind == "click" and not step.writes:
+                    return Ended(how="stopped", check=effect, performed=performed)
+                return Ended(how="done", performed=performed)
+            case "blocked" | "failed":
+                check = performed.check or Check(guard="tool", verdict="page_changed", found=performed.reason)
+                return Ended(how="stopped", check=check, performed=performed)
+            case "unknown":
+                how: Literal["unknown", "stopped"] = "unknown" if step.writes else "stopped"
+                check = Check(guard="tool", verdict="server_trouble", found=performed.reason)
+                return Ended(how=how, check=check, performed=performed)
+            case _:
+                assert_never(performed.status)
+
+    def _observe(self, stream: TaskStream) -> Look:
+        look = self._hands.look()
+        stream.stage(c.Observe(self._observation(look)), frames=(self._kit.keep(look.frame, "observed"),))
+        self._look = look
+        return look
+
+    def _observation(self, look: Look) -> e.ObservationRecorded:
+        self._number += 1
+        return e.ObservationRecorded(
+            url=look.url,
+            title=look.title,
+            structure_sha256=look.structure_sha256,
+            document_sha256=look.document_sha256,
+            account=look.account,
+            step=self._number,
+            latency_us=look.latency_us,
+            signals=look.signals,
+        )
+
+    def _lost(self, step: Step, look: Look) -> Ended:
+        """The target isn't there: is it the session, the rights, the server, or another page?"""
+        trouble = self._hands.trouble(look, missing=True)
+        if trouble.verdict not in {"pass", "page_changed"}:
+            return Ended(how="stopped", check=trouble)
+        check = Check(
+            guard="target",
+            verdict="page_changed",
+            expected=f"{step.label or step.kind} at {' or '.join(step.selectors)}",
+            found=f"nothing of that sort on {look.title or look.url}",
+        )
+        return Ended(how="stopped", check=check)
+
+    def _propose(self, job: Job, step: Step, target: Target, look: Look) -> e.ActionProposed:
+        proposed = e.ActionProposed(
+            action_id=ActionId(self._kit.ids.uuid()),
+            kind={"fill": "type"}.get(step.kind, step.kind),
+            rung="browser",
+            label=step.label,
+            target=target.selector or step.selectors[0],
+            writes=step.writes,
+            irreversible=step.irreversible,
+            digest=action_digest(job.key, job.intent, kind=step.kind, label=step.label),
+            planned_on=look.frame.sha256,
+            point=target.point,
+            box=target.box,
+            row=target.row,
+            fingerprint=target.fingerprint,
+            text="" if step.secret else step.text,
+            url=look.url,
+            business_action=step.business_action,
+        )
+        job.stream.stage(c.Propose(proposed))
+        return proposed
+
+    def _judge(
+        self,
+        stream: TaskStream,
+        proposed: e.ActionProposed,
+        phase: Phase,
+        checks: Sequence[Check],
+        *,
+        frames: Sequence[FrameRef],
+    ) -> Check | None:
+        """Record the findings; returns the first decisive one that stops the action."""
+        stopper = next((check for check in checks if check.decisive and check.verdict != "pass"), None)
+        judged = e.GuardJudged(
+            action_id=proposed.action_id,
+            phase=phase,
+            verdict=stopper.verdict if stopper else "pass",
+            enforced=True,
+            checks=tuple(checks),
+        )
+        stream.stage(c.Judge(judged), frames=frames)
+        return stopper
+
+    def _block(self, stream: TaskStream, proposed: e.ActionProposed, check: Check, *, delivered: int) -> None:
+        blocked = e.ActionBlocked(
+            action_id=proposed.action_id,
+            guard=check.guard,
+            verdict=check.verdict,
+            expected=check.expected,
+            found=check.found,
+            delivered_events=delivered,
+        )
+        stream.submit(c.Report(blocked))
+
+    def _report(
+        self,
+        stream: TaskStream,
+        proposed: e.ActionProposed,
+        performed: Performed,
+        frames: Sequence[FrameRef],
+    ) -> None:
+        fact: e.ActionExecuted | e.ActionBlocked | e.ActionFailed | e.ActionOutcomeUnknown
+        check = performed.check
+        match performed.status:
+            case "executed":
+                fact = e.ActionExecuted(
+                    action_id=proposed.action_id,
+                    latency_us=performed.latency_us,
+                    requests=performed.requests,
+                    toast=performed.toast,
+                )
+            case "blocked":
+                fact = e.ActionBlocked(
+                    action_id=proposed.action_id,
+                    guard=check.guard if check else "gate",
+                    verdict=check.verdict if check else "target_changed",
+                    expected=check.expected if check else "",
+                    found=check.found if check else performed.reason,
+                    delivered_events=performed.delivered_events,
+                )
+            case "failed":
+                fact = e.ActionFailed(
+                    action_id=proposed.action_id,
+                    verdict=check.verdict if check else "page_changed",
+                    reason=performed.reason,
+                )
+            case "unknown":
+                fact = e.ActionOutcomeUnknown(action_id=proposed.action_id, reason=performed.reason)
+            case _:
+                assert_never(performed.status)
+        stream.submit(c.Report(fact), frames=frames)

@@ -1,0 +1,228 @@
+"""Where configuration becomes a working executor: the one place (beside the command line) that composes everything."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Self
+
+from playwright.sync_api import Browser, Playwright, sync_playwright
+
+from domain.errors import ConfigError
+from domain.ids import TenantId
+from domain.policy import ActionRule, ReadbackSource
+from executor.config import Config, Secret, digest, rules_of, secret_of
+from executor.detail_readback import DetailReadback, PageMap
+from executor.notify import configured
+from executor.readback import ApiReadback, HttpSession, Readback, ReadLane
+from executor.recipe import Recipe, load_recipe
+from executor.runtime.batch import Setting
+from executor.runtime.kit import Kit
+from executor.runtime.system import SystemClock, SystemIds
+from executor.store.blobs import open_blobs
+from executor.store.log import open_record
+from executor.tools.browser import BrowserTool
+from executor.tools.browser_hands import BrowserHands
+from executor.tools.chromium import choose_chromium, find_chromium, launch
+
+LOCALES: Mapping[str, str] = {"zh": "zh-CN", "en": "en-US", "ja": "ja-JP", "ko": "ko-KR"}
+AGENT = f"proofreel {version('proofreel')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A configured target: its recipe, rules and secrets."""
+
+    config: Config
+    recipe: Recipe
+    rules: Mapping[str, ActionRule]
+    service_secret: Secret
+    readback_secret: Secret
+
+
+def open_target(config: Config, config_path: Path) -> Target:
+    """Read the recipe and the secrets; ``ConfigError`` names what is missing."""
+    recipe = load_recipe(config.target.recipe, beside=config_path.parent)
+    if config.target.language not in recipe.labels:
+        raise ConfigError(
+            f"recipe {recipe.name} has no labels for language {config.target.language!r}",
+            file=str(config_path),
+            remedy=f"use one of {', '.join(sorted(recipe.labels))}",
+        )
+    return Target(
+        config=config,
+        recipe=recipe,
+        rules=rules_of(recipe.rules(), config, str(config_path)),
+        service_secret=secret_of(config.target.service),
+        readback_secret=secret_of(config.target.readback),
+    )
+
+
+class Workshop:
+    """Everything that is open while an executor works; a context manager that closes it all."""
+
+    def __init__(self, target: Target, *, store: str, blobs: str) -> None:
+        self.target = target
+        self._store = store
+        self._blobs = blobs
+        self._stack = contextlib.ExitStack()
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+        self._hands: BrowserHands | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    # -- what the kit is made of -----------------------------------------------------------------
+
+    def kit(self) -> Kit:
+        """Log, blobs, policy and readback sources, opened."""
+        target = self.target
+        config = target.config
+        log = open_record(self._store)
+        self._stack.callback(log.close)
+        return Kit(
+            tenant=TenantId(config.tenant),
+            identity=config.domain_identity(),
+            log=log,
+            blobs=open_blobs(self._blobs),
+            clock=SystemClock(),
+            ids=SystemIds(),
+            recipe=target.recipe,
+            rules=target.rules,
+            policy=config.domain_policy(),
+            budget=config.domain_budget(),
+            notifier=configured(config.notify.webhook, config.notify.command),
+            readbacks=self._readbacks(),
+            readback_deadline_s=config.write_policy.readback_deadline_ms / 1000,
+            origin=config.target.origin,
+            language=config.target.language,
+        )
+
+    def http_session(self) -> HttpSession:
+        """A session of the readback account."""
+        config, login = self.target.config.target, self.target.recipe.site.login
+        session = HttpSession(
+            config.origin,
+            account=config.readback.account,
+            secret=self.target.readback_secret,
+            login_path=login.path,
+            account_field=login.account_field,
+            secret_field=login.secret_field,
+        )
+        self._stack.callback(session.close)
+        return session
+
+    def read_lane(self, session: HttpSession) -> ReadLane:
+        """The list of bills, for reading only."""
+        read = self.target.recipe.read
+        return ReadLane(session, read.list_path, self.target.recipe.json_map(), rows=read.list_rows)
+
+    def _readbacks(self) -> list[Readback]:
+        session = self.http_session()
+        makers: dict[ReadbackSource, Callable[[], Readback]] = {
+            "api": lambda: self._api(session),
+            "list": lambda: self.read_lane(session),
+            "detail": self._detail,
+        }
+        names = self.target.config.write_policy.readback_sources
+        missing = [name for name in names if name not in makers]
+        if missing:
+            raise ConfigError(
+                f"readback source {missing[0]} is a month-end source",
+                remedy="list api, list or detail here; 'proofreel reconcile' compares the settlement file",
+            )
+        return [makers[name]() for name in names]
+
+    def _api(self, session: HttpSession) -> Readback:
+        recipe = self.target.recipe
+        return ApiReadback(session, recipe.read.api_path, recipe.json_map())
+
+    def _detail(self) -> Readback:
+        config, recipe = self.target.config, self.target.recipe
+        origin, language = config.target.origin, config.target.language
+        return DetailReadback(
+            lambda: self.browser().new_context(
+                locale=LOCALES.get(language, "en-US"),
+                viewport={"width": config.browser.viewport_width, "height": config.browser.viewport_height},
+                service_workers="block",
+            ),
+            form=recipe.login_form(origin),
+            account=config.target.readback.account,
+            secret=self.target.readback_secret,
+            where=PageMap(
+                url=origin + recipe.read.detail_path,
+                selectors=recipe.read.detail_selectors,
+                statuses=recipe.statuses[language],
+            ),
+        )
+
+    # -- the browser -----------------------------------------------------------------------------
+
+    def browser(self) -> Browser:
+        """The browser, started on first use; ``WorldError`` when there is none."""
+        if self._browser is None:
+            section = self.target.config.browser
+            self._playwright = self._stack.enter_context(sync_playwright())
+            choice = (
+                find_chromium(section.executable, bundled=self._playwright.chromium.executable_path or "")
+                if section.executable
+                else choose_chromium(self._playwright)
+            )
+            browser = launch(
+                self._playwright,
+                choice,
+                headless=section.headless,
+                origins=(self.target.config.target.origin,),
+            )
+            self._stack.callback(browser.close)
+            self._browser = browser
+        return self._browser
+
+    def hands(self) -> BrowserHands:
+        """A logged-in page of the service account, the same one while its session lives."""
+        if self._hands is None:
+            self._hands = self._new_hands()
+            self._hands.log_in()
+        return self._hands
+
+    def drop_hands(self) -> None:
+        """Close the page, so that the next order starts with a new log-in."""
+        hands, self._hands = self._hands, None
+        if hands is not None:
+            hands.close()
+
+    def _new_hands(self) -> BrowserHands:
+        config, recipe = self.target.config, self.target.recipe
+        section = config.browser
+        tool = BrowserTool.open(
+            self.browser(),
+            recipe.site_rules(config.target.origin),
+            clock=SystemClock(),
+            viewport=(section.viewport_width, section.viewport_height),
+            locale=LOCALES.get(config.target.language, "en-US"),
+        )
+        return BrowserHands(
+            tool,
+            form=recipe.login_form(config.target.origin),
+            account=config.target.service.account,
+            secret=self.target.service_secret,
+        )
+
+    def setting(self, goal: str) -> Setting:
+        """What ``run.started`` says."""
+        section = self.target.config.browser
+        return Setting(
+            agent=AGENT,
+            goal=goal,
+            browser=f"chromium {self.browser().version}",
+            viewport_width=section.viewport_width,
+            viewport_height=section.viewport_height,
+            config_sha256=digest(self.target.config),
+        )
