@@ -1,97 +1,19 @@
-"""What is known of a task after some of its events, and how each event changes it.
+"""How each event changes what is known of a task.
 
 ``evolve`` never validates and never raises: the past is the past. It is closed with ``assert_never``, so the type
-checker names a forgotten event.
+checker names a forgotten event. A fact that comes after the end is kept and takes the task out of nobody's hands.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from domain import events as e
-from domain.ids import EffectKey, PrincipalId
-from domain.values import Intent
+from domain.task_state import GOES_ON, TERMINAL, Effect, Seen, Status, TaskState
 
-Status = Literal[
-    "new",
-    "refused",
-    "opened",
-    "already_in_progress",
-    "claimed",
-    "observed",
-    "proposed",
-    "blocked",
-    "awaiting_approval",
-    "allowed",
-    "attempted",
-    "executed",
-    "confirmed",
-    "refuted",
-    "unknown",
-    "declared_done",
-    "succeeded",
-    "failed",
-    "taken_over",
-    "resolved",
-    "compensating",
-    "compensated",
-    "compensation_failed",
-]
-
-TERMINAL: frozenset[Status] = frozenset(
-    {
-        "refused",
-        "already_in_progress",
-        "succeeded",
-        "failed",
-        "taken_over",
-        "resolved",
-        "declared_done",
-        "compensated",
-        "compensation_failed",
-    }
-)
-"""States in which the executor has nothing more to do by itself."""
-
-Effect = Literal["none", "attempted", "unknown", "executed", "confirmed", "refuted"]
-"""What is known of the business effect, strongest last word first."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskState:
-    """Fold of a task's stream."""
-
-    status: Status = "new"
-    version: int = 0
-    mode: e.task.RunMode = "guarded"
-    intent: Intent | None = None
-    effect_key: EffectKey | None = None
-    requested_by: PrincipalId | None = None
-    claimed: bool = False
-    action: e.ActionProposed | None = None
-    judged: e.GuardJudged | None = None
-    """Last judgement about ``action``."""
-    request: e.ApprovalRequested | None = None
-    approved_digest: str = ""
-    approved_by: tuple[PrincipalId, ...] = ()
-    compensation: e.CompensationRegistered | None = None
-    compensating: bool = False
-    open_attempt: e.ActionAttempted | None = None
-    """Attempt without an outcome: unknown until read back."""
-    effect: Effect = "none"
-    """Of the task's own write (or, while compensating, of the undoing one)."""
-    takeover: e.TakeoverRequested | None = None
-    owner: PrincipalId | None = None
-    sealed: bool = False
-    steps: int = 0
-    blocks: int = 0
-
-    @property
-    def effect_outstanding(self) -> bool:
-        """True if the business may have been changed and no readback has said what happened."""
-        return self.effect in {"attempted", "unknown", "executed", "refuted"}
+__all__ = ["TERMINAL", "Effect", "Seen", "Status", "TaskState", "evolve", "fold"]
 
 
 def fold(events: Iterable[e.Event], state: TaskState | None = None) -> TaskState:
@@ -124,17 +46,22 @@ def evolve(state: TaskState, event: e.Event) -> TaskState:
         case e.TaskClaimReleased():
             return replace(state, claimed=False)
         case e.TaskDeclaredDone():
-            return replace(state, status="declared_done")
+            return replace(state, status=_moved(state, "declared_done"))
         case e.TaskSucceeded():
             return replace(state, status="succeeded")
         case e.TaskFailed():
             return replace(state, status="failed")
         case e.TaskReopened():
-            return replace(state, status="unknown", effect="unknown")
+            return replace(state, status="unknown", effect="unknown", seen=())
         case e.TaskSealed():
             return replace(state, sealed=True)
         case _:
             return _evolve_step(state, event)
+
+
+def _moved(state: TaskState, status: Status) -> Status:
+    """``status``, unless the task has ended: late facts are kept but take it out of nobody's hands."""
+    return state.status if state.status in TERMINAL - GOES_ON else status
 
 
 def _evolve_step(state: TaskState, event: e.Event) -> TaskState:
@@ -142,44 +69,89 @@ def _evolve_step(state: TaskState, event: e.Event) -> TaskState:
         case e.ObservationRecorded():
             fresh = state.status in {"opened", "claimed", "blocked", "allowed", "proposed"}
             stepped = state.status == "executed" and not state.effect_outstanding
-            return replace(state, status="observed") if fresh or stepped else state
+            status: Status = "observed" if fresh or stepped else state.status
+            return replace(state, status=status, account=event.account or state.account)
         case e.ActionProposed():
-            return replace(state, status="proposed", action=event, judged=None, steps=state.steps + 1)
+            return replace(
+                state,
+                status=_moved(state, "proposed"),
+                action=event,
+                judged=None,
+                settled=False,
+                steps=state.steps + 1,
+            )
         case e.GuardJudged():
-            passed = event.verdict == "pass" and state.status == "proposed"
-            return replace(state, judged=event, status="allowed" if passed else state.status)
-        case e.ActionBlocked():
-            effect: Effect = "none" if state.open_attempt and state.open_attempt.writes else state.effect
-            return replace(state, status="blocked", open_attempt=None, effect=effect, blocks=state.blocks + 1)
+            return _judged(state, event)
         case e.ActionAttempted():
-            effect = "attempted" if event.writes else state.effect
-            return replace(state, status="attempted", open_attempt=event, effect=effect)
-        case e.ActionExecuted():
-            effect = "executed" if state.open_attempt and state.open_attempt.writes else state.effect
-            return replace(state, status="executed", open_attempt=None, effect=effect)
-        case e.ActionFailed():
-            effect = "none" if state.open_attempt and state.open_attempt.writes else state.effect
-            return replace(state, status="blocked", open_attempt=None, effect=effect)
-        case e.ActionOutcomeUnknown():
-            effect = "unknown" if state.open_attempt and state.open_attempt.writes else state.effect
-            status: Status = "unknown" if effect == "unknown" else "blocked"
-            return replace(state, status=status, open_attempt=None, effect=effect)
+            started = replace(state, status=_moved(state, "attempted"), open_attempt=event)
+            if not event.writes:
+                return started
+            return replace(
+                started, effect="attempted", effect_before=state.effect, seen=(), writer=state.account
+            )
+        case e.ActionBlocked() | e.ActionFailed() | e.ActionExecuted() | e.ActionOutcomeUnknown():
+            return _reported(state, event)
         case _:
             return _evolve_people(state, event)
+
+
+def _judged(state: TaskState, event: e.GuardJudged) -> TaskState:
+    against = state.judged if state.judged is not None and state.judged.verdict != "pass" else None
+    judged = against or event
+    status = state.status
+    if judged.verdict != "pass" and status == "allowed":
+        status = "proposed"
+    elif judged.verdict == "pass" and status == "proposed" and event.phase == "before":
+        status = "allowed"
+    return replace(state, judged=judged, status=status)
+
+
+def _reported(
+    state: TaskState, event: e.ActionBlocked | e.ActionFailed | e.ActionExecuted | e.ActionOutcomeUnknown
+) -> TaskState:
+    wrote = state.open_attempt is not None and state.open_attempt.writes
+    effect, status, blocks = state.effect, state.status, state.blocks
+    match event:
+        case e.ActionBlocked():
+            effect = state.effect_before if wrote else effect
+            status, blocks = "blocked", blocks + 1
+        case e.ActionFailed():
+            effect = state.effect_before if wrote else effect
+            status = "blocked"
+        case e.ActionExecuted():
+            effect = "executed" if wrote else effect
+            status = "executed"
+        case e.ActionOutcomeUnknown():
+            effect = "unknown" if wrote else effect
+            status = "unknown" if wrote else "blocked"
+        case _:
+            assert_never(event)
+    return replace(
+        state, status=_moved(state, status), effect=effect, open_attempt=None, settled=True, blocks=blocks
+    )
 
 
 def _evolve_people(state: TaskState, event: e.Event) -> TaskState:
     match event:
         case e.ApprovalRequested():
             return replace(
-                state, status="awaiting_approval", request=event, approved_by=(), approved_digest=""
+                state,
+                status="awaiting_approval",
+                approval="asked",
+                request=event,
+                approved_by=(),
+                approved_digest="",
             )
         case e.ApprovalGranted():
             return _granted(state, event)
-        case e.ApprovalDenied() | e.ApprovalLapsed():
+        case e.ApprovalDenied():
+            return replace(
+                state, status="claimed", approval="denied", request=None, approved_by=(), approved_digest=""
+            )
+        case e.ApprovalLapsed():
             return replace(state, status="claimed", request=None, approved_by=(), approved_digest="")
         case e.TakeoverRequested():
-            return replace(state, status="taken_over", takeover=event, owner=None)
+            return replace(_undoing_over(state), status="taken_over", takeover=event, owner=None)
         case e.TakeoverClaimed():
             return replace(state, owner=event.owner)
         case e.TakeoverResolved():
@@ -203,13 +175,11 @@ def _evolve_outcome(state: TaskState, event: e.Event) -> TaskState:
         case e.CompensationRegistered():
             return replace(state, compensation=event)
         case e.CompensationStarted():
-            return replace(
-                state, status="compensating", compensating=True, effect="none", open_attempt=None, action=None
-            )
+            return _undoing(state)
         case e.CompensationConfirmed():
             return replace(state, status="compensated", compensating=False)
         case e.CompensationFailed():
-            return replace(state, status="compensation_failed", compensating=False)
+            return replace(_undoing_over(state), status="compensation_failed")
         case e.AlertRaised():
             return state
         case (
@@ -253,19 +223,64 @@ def _evolve_outcome(state: TaskState, event: e.Event) -> TaskState:
             assert_never(event)
 
 
+def _undoing(state: TaskState) -> TaskState:
+    """From here on ``effect`` and the approval are those of the undoing write."""
+    return replace(
+        state,
+        status="compensating",
+        compensating=True,
+        own_effect=state.effect,
+        effect="none",
+        effect_before="none",
+        seen=(),
+        open_attempt=None,
+        action=None,
+        approval="none",
+        request=None,
+        approved_by=(),
+        approved_digest="",
+    )
+
+
+def _undoing_over(state: TaskState) -> TaskState:
+    """Undoing ended without success; if nothing was attempted, the task's own effect is still there to undo."""
+    if not state.compensating:
+        return state
+    if state.effect != "none":
+        return replace(state, compensating=False)
+    return replace(state, compensating=False, effect=state.own_effect, own_effect="none")
+
+
 def _read_back(
     state: TaskState, event: e.ReadbackConfirmed | e.ReadbackMismatched | e.ReadbackInconclusive
 ) -> TaskState:
-    match event:
-        case e.ReadbackConfirmed():
-            effect: Effect = "confirmed"
-        case e.ReadbackMismatched():
-            effect = "refuted"
-        case e.ReadbackInconclusive():
-            effect = "unknown"
-        case _:
-            assert_never(event)
     if event.phase == "later" or state.status in TERMINAL:
         return state  # what a second look means is decided by Reopen
-    status: Status = "compensating" if state.compensating else effect if effect != "none" else state.status
-    return replace(state, status=status, effect=effect, open_attempt=None)
+    match event:
+        case e.ReadbackConfirmed():
+            word = Seen(source=event.source, effect="confirmed", found=event.found)
+        case e.ReadbackMismatched():
+            word = Seen(source=event.source, effect="refuted", found=event.found)
+        case e.ReadbackInconclusive():
+            word = Seen(source=event.source, effect="unknown")
+        case _:
+            assert_never(event)
+    seen = (*(other for other in state.seen if other.source != event.source), word)
+    effect = _agreed(seen)
+    return replace(
+        state,
+        status="compensating" if state.compensating else effect,
+        effect=effect,
+        seen=seen,
+        open_attempt=None,
+        settled=state.settled or state.open_attempt is not None,
+        was_confirmed=state.was_confirmed or (word.effect == "confirmed" and not state.compensating),
+    )
+
+
+def _agreed(seen: tuple[Seen, ...]) -> Literal["refuted", "unknown", "confirmed"]:
+    """The worst word counts: one table alone misses a third of the faults."""
+    words = {word.effect for word in seen}
+    if "refuted" in words:
+        return "refuted"
+    return "unknown" if "unknown" in words else "confirmed"
