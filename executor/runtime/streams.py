@@ -53,6 +53,7 @@ class TaskStream:
             state = evolve(state, recorded.event)
             self._last = recorded.envelope.event_id
             self.correlation_id = self.correlation_id or recorded.envelope.correlation_id
+            self.run_id = self.run_id or recorded.envelope.run_id
         self.state = state
         return state
 
