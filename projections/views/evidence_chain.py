@@ -286,7 +286,10 @@ def _screens(view: ChainRow, recorded: Recorded) -> ChainRow:
 
 def _pictures(*frames: FrameRef) -> tuple[FrameRef, ...]:
     """Each picture once, under the role it was first captured for."""
-    return tuple({frame.sha256: frame for frame in reversed(frames)}.values())[::-1]
+    first: dict[str, FrameRef] = {}
+    for frame in frames:
+        first.setdefault(frame.sha256, frame)
+    return tuple(first.values())
 
 
 def _last(view: ChainRow, write: WriteEvidence) -> ChainRow:
