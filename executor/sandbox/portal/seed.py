@@ -16,7 +16,8 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
-from executor.sandbox.portal.book import Book, next_bill_id
+from executor.sandbox.portal.arrivals import next_bill_id
+from executor.sandbox.portal.book import Book
 from executor.sandbox.portal.db import Database, iso
 from executor.sandbox.portal.model import Account, Bill, Role, Status
 

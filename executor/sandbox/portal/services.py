@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from executor.sandbox.portal.accounts import Accounts, withdraw_rights
-from executor.sandbox.portal.book import Book, Order, StatusRefusedError, insert_new
+from executor.sandbox.portal.arrivals import insert_new
+from executor.sandbox.portal.book import Book, Order, StatusRefusedError
 from executor.sandbox.portal.db import Clock, Database, system_clock
 from executor.sandbox.portal.faults import FaultBoard, FaultKind
 from executor.sandbox.portal.jobs import Jobs
