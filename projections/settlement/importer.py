@@ -128,6 +128,7 @@ def read_settlement(
         findings=check_file(reader.declared, reader.counts(), reader.totals, reader.repeated, month),
         effects={name: EffectRule(kind=e.kind, sign=e.sign) for name, e in profile.effects.items()},
         vendor_kinds=tuple(profile.vendor_kinds),
+        timezone=profile.timezone,
         names_operator="account" in profile.columns,
     )
 

@@ -120,5 +120,7 @@ class SettlementFile:
     """Business action → how it appears here."""
     vendor_kinds: tuple[LineKind, ...] = ("fee",)
     """Kinds that the vendor books by itself, whoever's account stands on the line."""
+    timezone: str = "UTC"
+    """Zone of the vendor's months."""
     names_operator: bool = False
     """True if the file has a column for the operator account."""
