@@ -149,7 +149,8 @@ def _judged(event: e.GuardJudged) -> str:
         "after": "after the action",
     }[event.phase]
     if event.verdict == "pass":
-        return f"The guards let it pass {moment} ({len(event.checks)} checks)."
+        checks = "1 check" if len(event.checks) == 1 else f"{len(event.checks)} checks"
+        return f"The guards let it pass {moment} ({checks})."
     check = decisive_check(event)
     found = f": expected “{check.expected}”, found “{check.found}”" if check and check.expected else ""
     spoke = "The guards objected" if event.enforced else "The guards would have objected"
