@@ -2,7 +2,8 @@
 
 Always whole streams, because only of a whole stream the log's leaves prove that nothing is missing: the tasks asked
 for, the runs that worked on them, the tasks that they were told hold their effect, the settlement imports of their
-months, and whatever the desk's conclusion rests on.
+months, and whatever the desk's conclusion rests on. A bill that no task ever touched has a bundle too, if its
+conclusion names the settlement import (``"streams": ["settlement:2026-11"]``).
 """
 
 from __future__ import annotations
@@ -69,11 +70,10 @@ def select(
     """Streams that a bundle on ``scope`` shows; ``ConfigError`` when the record has nothing about it."""
     if scope.kind == "log":
         return Selection(scope, tuple(sorted({row.stream for row in source.rows(tenant)})))
-    chosen = set(_asked_for(source, tenant, scope))
+    chosen = {*_asked_for(source, tenant, scope), *_rested_on(source, tenant, case)}
     if not chosen:
         what = f"the record of {tenant} has nothing about {scope.kind} {scope.name}"
         raise ConfigError(what, remedy="look it up in the desk, or with 'proofreel runs'")
-    chosen |= set(_rested_on(source, tenant, case))
     waiting, seen = sorted(chosen), set(chosen)
     while waiting:
         stream = waiting.pop()
@@ -116,6 +116,9 @@ def _rested_on(source: BundleSource, tenant: TenantId, case: Mapping[str, Any] |
                 what = f"the conclusion rests on event {name}, which the record of {tenant} does not have"
                 raise ConfigError(what, remedy="reconcile again on this record")
             stream = recorded.row.stream
+        elif not _exists(source, tenant, stream):
+            what = f"the conclusion rests on {stream}, which the record of {tenant} does not have"
+            raise ConfigError(what, remedy="reconcile again on this record")
         yield stream
 
 

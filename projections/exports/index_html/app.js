@@ -25,6 +25,7 @@
   const fill = (template, values) => template
     .replace(/\[([^\]]*)\]/g, (_, part) => ([...part.matchAll(/\{(\w+)\}/g)].every((m) => values[m[1]]) ? part : ""))
     .replace(/\{(\w+)\}/g, (_, name) => (values[name] === undefined || values[name] === null ? "–" : String(values[name])));
+  const plain = (name) => String(name || "").replace(/_/g, " ");
   const hex = (buffer) => Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, "0")).join("");
   const unhex = (text) => Uint8Array.from(text.match(/../g) || [], (pair) => parseInt(pair, 16));
   const sha256 = async (bytes) => hex(await crypto.subtle.digest("SHA-256", bytes));
@@ -63,7 +64,10 @@
     if (data.intent) values.wanted = data.intent.action + " · " + data.intent.bill_id + " · " + data.intent.counterparty + " · " + money(data.intent.amount_minor, data.intent.currency) + " · " + data.intent.month;
     if (data.differences) values.differences = Object.entries(data.differences).map(([key, text]) => key + ": " + text).join("; ");
     for (const key of ["requests", "signals", "residual_effects"]) if (Array.isArray(data[key])) values[key] = data[key].join(", ");
+    if (data.mode) values.mode = words.modes[data.mode] || data.mode;
     if (event.name === "guard.judged") {
+      values.phase = words.phases[data.phase] || data.phase;
+      values.objection = data.verdict === "pass" ? "" : data.verdict;
       const check = data.checks.find((one) => one.decisive && one.verdict === data.verdict && data.verdict !== "pass") || {};
       values.expected = check.expected; values.found = check.found;
       values.spoke = data.verdict === "pass" ? words.spoke.pass : data.enforced ? words.spoke.enforced : words.spoke.watching;
@@ -259,8 +263,9 @@
     else {
       const currency = value.currency || "", sums = make("dl", { class: "sums" });
       const sum = (name, content) => sums.append(make("div", {}, make("dt", {}, name), make("dd", {}, content)));
-      for (const name of ["bill_id", "bill", "kind"]) if (typeof value[name] === "string") sum(name, value[name]);
-      if (typeof value.amount_minor === "number") sum("amount", money(value.amount_minor, currency));
+      if (value.bill) sum(words.bill, value.bill);
+      if (value.kind) sum(words.kind, words.kinds[value.kind] || plain(value.kind));
+      if (typeof value.amount_minor === "number") sum(words.amount, money(value.amount_minor, currency));
       if (typeof value.residual_minor === "number") sum(words.residual, money(value.residual_minor, currency));
       parts.push(make("p", { class: "plain" }, words.wordOf), sums, ...(Array.isArray(value.findings) ? value.findings.map((one) => finding(one, currency)) : []));
       parts.push(make("details", {}, make("summary", {}, words.more), make("pre", {}, JSON.stringify(value, null, 2))));
@@ -270,7 +275,7 @@
   }
   function finding(one, currency) {
     const words = state.words, tone = one.verdict === "proven" ? "ok" : one.verdict === "supported" ? "warn" : "";
-    const node = make("div", { class: "finding" }, make("p", {}, make("strong", {}, String(one.cause || "").replace(/_/g, " ")), " ", make("span", { class: "badge " + tone }, words.verdict[one.verdict] || String(one.verdict || "")),
+    const node = make("div", { class: "finding" }, make("p", {}, make("strong", {}, words.causes[one.cause] || plain(one.cause)), " ", make("span", { class: "badge " + tone }, words.verdict[one.verdict] || String(one.verdict || "")),
       typeof one.amount_minor === "number" ? " " + words.attributed + ": " + money(one.amount_minor, currency) : ""));
     if (one.summary) node.append(make("p", {}, one.summary));
     const who = (one.responsible || []).join(", ");

@@ -93,7 +93,8 @@ def check_documents(hashes: Mapping[str, str], record: Record, findings: Finding
 def check_findings(content: Mapping[str, Any], record: Record, head: Head, findings: Findings) -> None:
     """What was concluded names only what is shown, and the scope is what is shown."""
     scope = content.get("scope")
-    if set(content) != {"case", "scope"} or not isinstance(scope, dict):
+    case = content.get("case")
+    if set(content) != {"case", "scope"} or not isinstance(scope, dict) or not isinstance(case, dict | None):
         findings.problem(
             Problem(check="findings", what=f"{layout.FINDINGS} has another form", file=layout.FINDINGS)
         )
@@ -103,12 +104,12 @@ def check_findings(content: Mapping[str, Any], record: Record, head: Head, findi
         what = f"the bundle claims to show the whole log and leaves out {head.size - sum(head.streams.values())} events"
         findings.problem(Problem(check="complete", what=what))
     named: list[tuple[str, str]] = [("stream", f"{kind}:{name}")] if kind in {"task", "run"} else []
-    if kind == "bill" and name not in record.bills:
+    if kind == "bill" and name not in record.bills and (case is None or case.get("tasks")):
         findings.problem(
             Problem(check="complete", what=f"no task about bill {ascii(name)[:80]} is in the bundle")
         )
     known = {"stream": set(head.streams), "event_id": record.event_ids}
-    for key, value in [*named, *named_in(content.get("case"))]:
+    for key, value in [*named, *named_in(case)]:
         if value not in known[key]:
             thing = f"stream {value}" if key == "stream" else f"event {value}"
             what = f"{layout.FINDINGS} rests on {ascii(thing)[:120]}, which is left out"
@@ -163,7 +164,7 @@ def _is_image(archive: Archive, path: str) -> bool:
 def named_in(value: object) -> Iterator[tuple[str, str]]:
     """Events and streams that a conclusion names, wherever in it: ``("event_id" | "stream", name)``.
 
-    The keys are ``event_id``, ``stream``, ``task_id`` and ``run_id``, each also in the plural with a list.
+    The keys are ``event_id``, ``stream``, ``task_id`` and ``run_id``, singular or plural, and ``tasks``.
     """
     stack = [value]
     while stack:
@@ -183,7 +184,7 @@ def named_in(value: object) -> Iterator[tuple[str, str]]:
                     yield from (("event_id", text) for text in texts if text)
                 case "run_id" | "run_ids":
                     yield from (("stream", f"run:{text}") for text in texts if text)
-                case "task_id" | "task_ids":
+                case "task_id" | "task_ids" | "tasks":
                     yield from (("stream", f"task:{text}") for text in texts if text)
                 case "stream" | "streams":
                     yield from (("stream", text) for text in texts if text)

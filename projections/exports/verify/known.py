@@ -20,7 +20,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "data/page/app.js": frozenset(
         {
-            "36c7fc5c07c1466a4deee76a4f57477fa1bb5b0dfa69f464ac0e982d3b34ee11",
+            "b4649057216cdca1dede4b90de02616a6344d229742313d11b36988f9105a287",
         }
     ),
     "data/page/style.css": frozenset(
@@ -30,7 +30,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "data/page/words.js": frozenset(
         {
-            "72cbd8302a27f89b5c6a60f25e62ba1e609e56ce08e723470f66b94cc6632bf1",
+            "b866c20c0719b620b69ca80186b3fa4ee6dd085987e2e752d93a7b6d313c3fa6",
         }
     ),
 }

@@ -27,9 +27,7 @@ from tests.support.events import Book, TaskBook, business, intent
 SIGNER = Ed25519PrivateKey.from_private_bytes(b"\x07" * 32)
 KEY = str(notes.verifier_key("desk.example/acme", SIGNER.public_key()))
 WITNESS = Ed25519PrivateKey.from_private_bytes(b"\x08" * 32)
-WITNESS_KEY = str(
-    notes.verifier_key("witness.example", WITNESS.public_key(), algorithm=notes.COSIGNATURE)
-)
+WITNESS_KEY = str(notes.verifier_key("witness.example", WITNESS.public_key(), algorithm=notes.COSIGNATURE))
 SETTLEMENT = "账单月份,2026-11\r\n单号,金额\r\nB1,120.00\r\nB1,120.00\r\n".encode("utf-8-sig")
 MARKUP = "<img src=x onerror=document.title='owned'></script><script>document.title='owned'</script>"
 """Text of a hostile page, which the record keeps as it was."""
@@ -111,9 +109,7 @@ class Made:
     def checkpoint(self, size: int | None = None, *, witnessed_at_s: int | None = None) -> str:
         """A signed note about the first ``size`` events."""
         leaves = self._all(self.book.tenant)[:size]
-        text = checkpoint_text(
-            "desk.example/acme", len(leaves), root([leaf_hash(leaf) for leaf in leaves])
-        )
+        text = checkpoint_text("desk.example/acme", len(leaves), root([leaf_hash(leaf) for leaf in leaves]))
         note = notes.sign_note(text, "desk.example/acme", SIGNER)
         if witnessed_at_s is None:
             return note
@@ -170,7 +166,11 @@ def make(*, others: int = 4) -> Made:
             frames=[made.screen(f"B1 processed, read back for {name}", "readback", kind="WEBP")],
         )
         task.succeed()
-        task.add(e.TaskSealed(events=len([1 for one in made.stream(made.book.tenant, StreamId(f"task:{name}"))]) + 1))
+        task.add(
+            e.TaskSealed(
+                events=len([1 for one in made.stream(made.book.tenant, StreamId(f"task:{name}"))]) + 1
+            )
+        )
     for number in range(others):
         other = run.task(f"task-{number + 10}", intent(f"B{number + 10}"))
         _write(made, other, f"B{number + 10} pending", toast="done")
@@ -202,7 +202,8 @@ def case_of(made: Made) -> dict[str, Any]:
     acts = [one for one in made.book.events if one.name == "action.executed"][:2]
     return {
         "id": "brk-0001",
-        "bill_id": "B1",
+        "bill": "B1",
+        "tasks": ["task-1", "task-2"],
         "kind": "duplicate_in_file",
         "amount_minor": 12_000,
         "currency": "CNY",
