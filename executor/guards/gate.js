@@ -109,24 +109,26 @@ const afterPress = (e) => {
   const changed = compare(a.core, now);
   if (changed && Object.keys(changed.found).every((k) => k === "label" || k === "attributes")) a.core = now;
 };
-const listen = EventTarget.prototype.addEventListener, unlisten = EventTarget.prototype.removeEventListener;
+const listen = EventTarget.prototype.addEventListener;
 const onMark = (e) => { marked = e.composedPath()[0]; report({ kind: "mark" }); };
-// document.open() drops the window's listeners, so this runs again whenever the gate is armed.
+// The listeners were here before the page's first script, and stay ahead of its own. Only document.open() drops
+// them; whether it did is asked with an event that nobody else knows, and only then are they added again.
+const SELF = `${C.mark}-self`;
+let heard = false;
 const hook = () => {
-  for (const type of EVENTS) {
-    unlisten.call(window, type, onEvent, true);
-    listen.call(window, type, onEvent, { capture: true, passive: false });
-  }
-  for (const type of PRESSING) { unlisten.call(window, type, afterPress); listen.call(window, type, afterPress); }
-  unlisten.call(window, C.mark, onMark, true);
+  heard = false;
+  dispatchEvent(new Event(SELF));
+  if (heard) return;
+  for (const type of EVENTS) listen.call(window, type, onEvent, { capture: true, passive: false });
+  for (const type of PRESSING) listen.call(window, type, afterPress);
   listen.call(window, C.mark, onMark, true);
+  listen.call(window, SELF, () => { heard = true; });
 };
 hook();
 new MutationObserver((records) => {
   if (records.some((r) => [...r.addedNodes].includes(document.documentElement))) hook();
 }).observe(document, { childList: true });
 
-P.hook = hook;
 P.viewport = () => ({ scale: devicePixelRatio, left: scrollX, top: scrollY });
 P.observeMarked = (options) => (marked && marked.isConnected ? describe(marked, options) : null);
 P.observeNode = (node, options) => {

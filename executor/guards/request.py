@@ -74,17 +74,28 @@ class RequestHold:
         self._finding: Check | None = None
         self._sent: dict[Request, Sent] = {}
         self._flying: set[Request] = set()
+        self._owner = owner
         owner.on("request", self._on_request)
         owner.on("response", self._on_response)
         owner.on("requestfinished", self._on_finished)
         owner.on("requestfailed", self._on_failed)
         if enforce:
             owner.route("**/*", self._on_route)
-            context = owner if isinstance(owner, BrowserContext) else owner.context
-            if isinstance(owner, BrowserContext):
-                context.on("page", self._on_window)
-            else:
-                owner.on("popup", self._on_window)
+        if enforce and isinstance(owner, BrowserContext):
+            owner.on("page", self._on_window)
+        elif enforce and isinstance(owner, Page):
+            owner.on("popup", self._on_window)
+
+    def release(self) -> None:
+        """Let go of a page that stays open: nothing is held or listed any more."""
+        owner = self._owner
+        owner.remove_listener("request", self._on_request)
+        owner.remove_listener("response", self._on_response)
+        owner.remove_listener("requestfinished", self._on_finished)
+        owner.remove_listener("requestfailed", self._on_failed)
+        if self.enforce:
+            owner.unroute("**/*", self._on_route)
+            owner.remove_listener("page" if isinstance(owner, BrowserContext) else "popup", self._on_window)
 
     def begin(self, rule: RequestRule | None, intent: Intent | None, *, login_path: str = "") -> None:
         """A step begins; without a rule it may send nothing that writes."""

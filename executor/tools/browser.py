@@ -7,6 +7,7 @@ and recorded; a secret reaches the page and nothing else; what may have left wit
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import time
 from collections.abc import Sequence
@@ -119,6 +120,14 @@ class BrowserTool:
         context.set_default_timeout(ACTION_LIMIT_MS)
         context.set_default_navigation_timeout(NAVIGATION_LIMIT_MS)
         return cls(context.new_page(), rules, clock=clock, mode=mode, owns_context=True)
+
+    def release(self) -> None:
+        """Let go of somebody else's page: gate off, nothing held, no dialog handled."""
+        with contextlib.suppress(PlaywrightError, WorldError):  # the page may be closed already
+            self.gate.disarm_quietly()
+        self.hold.release()
+        self.page.remove_listener("dialog", self._on_dialog)
+        self.page.remove_listener("response", self._on_response)
 
     def close(self) -> None:
         """Close the context that the tool opened."""
