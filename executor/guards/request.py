@@ -171,12 +171,17 @@ class RequestHold:
 
     def _on_route(self, route: Route) -> None:
         request = route.request
-        top = request.is_navigation_request() and request.frame.parent_frame is None
+        try:
+            top = request.is_navigation_request() and request.frame.parent_frame is None
+            refused = False
+        except PlaywrightError:  # asked for before its window exists: it comes from a new one
+            top, refused = True, True
+            self._note_window(request.url)
         outside = not self._is_allowed(request.url)
         if outside and (top or request.method not in SAFE_METHODS):
             self._leaves(request.url)
         with contextlib.suppress(PlaywrightError):  # the page is gone, and the request with it
-            if outside or not self._judge(request):
+            if refused or outside or not self._judge(request):
                 self._flying.discard(request)
                 route.abort("blockedbyclient")
             else:
@@ -208,13 +213,10 @@ class RequestHold:
     def _on_window(self, window: Page) -> None:
         if window.opener() is None:
             return
-        self._note(
-            Check(
-                guard="request",
-                verdict="left_origin",
-                expected="one window",
-                found=f"a new window: {origin_of(window.url) or 'empty'}",
-            )
-        )
+        self._note_window(window.url)
         with contextlib.suppress(PlaywrightError):
             window.close()
+
+    def _note_window(self, url: str) -> None:
+        found = f"a new window: {origin_of(url) or 'empty'}"
+        self._note(Check(guard="request", verdict="left_origin", expected="one window", found=found))

@@ -61,10 +61,14 @@ SYMBOLS: Final = {
 }
 
 
+def squeezed(text: str) -> str:
+    """NFKC with single spaces."""
+    return re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text)).strip()
+
+
 def plain(text: str) -> str:
-    """Normal form for comparison: NFKC, white space squeezed, none between Han characters."""
-    squeezed = re.sub(r"\s+", " ", unicodedata.normalize("NFKC", text)).strip()
-    return re.sub(r"(?<=[\u2e80-\u9fff]) (?=[\u2e80-\u9fff])", "", squeezed)
+    """Normal form for comparison: squeezed, and no space between Han characters (``确 定``)."""
+    return re.sub(r"(?<=[\u2e80-\u9fff]) (?=[\u2e80-\u9fff])", "", squeezed(text))
 
 
 def same(one: str, other: str) -> bool:
@@ -74,10 +78,10 @@ def same(one: str, other: str) -> bool:
 
 def holds(text: str, value: str) -> bool:
     """True if ``text`` contains ``value`` as a whole."""
-    needle = plain(value).casefold()
+    needle = squeezed(value).casefold()
     if not needle:
         return False
-    hay = plain(text).casefold()
+    hay = squeezed(text).casefold()
     start = hay.find(needle)
     while start >= 0:
         end = start + len(needle)
