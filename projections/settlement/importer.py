@@ -24,6 +24,7 @@ from projections.settlement.lines import (
 )
 from projections.settlement.profiles import Profile
 from projections.settlement.rows import LineMaker, RowRefused
+from projections.settlement.straight import straight
 
 _SHOWN = 200
 
@@ -55,54 +56,61 @@ class SettlementReader:
         return self._asked_month or self.declared.month
 
     def __iter__(self) -> Iterator[SettlementLine]:
-        rows, make = self._rows.rows, None
+        rows = self._rows.rows
         layout, preamble = find_layout(rows, self.profile)
         self.read += len(preamble) + 1
         self.other += len(preamble) + 1
         for row in preamble:
             self.declared.look_at(row)
         make = LineMaker(self.profile, layout)
+        usual, trailer, totals, ids = (
+            straight(self.profile, layout, make),
+            layout.is_trailer,
+            self.totals,
+            self._ids,
+        )
         for row in rows:
             self.read += 1
-            line = self._line(row, layout, make)
-            if line is not None:
-                self.accepted += 1
-                if line.booked:
-                    self.totals[line.currency] = self.totals.get(line.currency, 0) + line.amount_minor
-                if line.line_id:
-                    self._remember(line)
-                yield line
+            line = None if self._trailer else usual(row)
+            if line is None:
+                if row.fault or self._trailer or not row.cells or trailer(row.cells):
+                    self._frame(row)
+                    continue
+                try:
+                    line = make(row)
+                except RowRefused as refusal:
+                    self._not_a_line(row, layout, refusal)
+                    continue
+            self.accepted += 1
+            if line.booked:
+                totals[line.currency] = totals.get(line.currency, 0) + line.amount_minor
+            if line.line_id and ids.setdefault(line.line_id, line.line) != line.line:
+                self.repeated.append((line.line_id, ids[line.line_id], line.line))
+            yield line
         assert self.counts().balanced, "every row read is accepted, refused or other"  # noqa: S101 - invariant, stays on
 
-    def _line(self, row: Row, layout: Layout, make: LineMaker) -> SettlementLine | None:
+    def _frame(self, row: Row) -> None:
+        """A row that is no booking by its place: broken, blank, or trailer."""
         if row.fault:
             self._refuse(row, "", "", row.fault)
-            return None
-        if self._trailer or layout.is_trailer(row.cells):
+            return
+        self.other += 1
+        if row.cells:
             self._trailer = True
             self.declared.trailer_line = self.declared.trailer_line or row.line
             self.declared.look_at(row)
+
+    def _not_a_line(self, row: Row, layout: Layout, refusal: RowRefused) -> None:
+        if layout.is_blank(row.cells):
             self.other += 1
-            return None
-        try:
-            return make(row)
-        except RowRefused as refusal:
-            if layout.is_blank(row.cells):
-                self.other += 1
-            else:
-                self._refuse(row, refusal.column, refusal.value, refusal.reason)
-            return None
+        else:
+            self._refuse(row, refusal.column, refusal.value, refusal.reason)
 
     def _refuse(self, row: Row, column: str, value: str, reason: str) -> None:
         cells = tuple(cell[:_SHOWN] for cell in row.cells)
         self.refused.append(
             RefusedRow(line=row.line, column=column, value=value[:_SHOWN], reason=reason, cells=cells)
         )
-
-    def _remember(self, line: SettlementLine) -> None:
-        first = self._ids.setdefault(line.line_id, line.line)
-        if first != line.line:
-            self.repeated.append((line.line_id, first, line.line))
 
     def counts(self) -> RowCounts:
         """Rows by what became of them, so far."""

@@ -17,6 +17,8 @@ from projections.settlement.lines import LineKind, SettlementLine
 from projections.settlement.profiles import Column, Profile
 
 _CODE_LETTERS = 3
+_CACHED = 65_536
+"""Distinct names kept; beyond, each is cleaned anew, so that memory stays flat."""
 
 
 class RowRefused(ValueError):
@@ -43,9 +45,26 @@ class LineMaker:
         self._kind_cache: dict[str, LineKind] = {}
         self._currency_cache: dict[str, tuple[str, int]] = {}
         self._status_cache: dict[str, tuple[str, bool]] = {}
+        self.names: dict[Column, dict[str, str]] = {"counterparty": {}, "counterparty_id": {}, "account": {}}
         self._index = layout.index
         self._upper = profile.key_case == "upper"
         self._required = tuple((column, layout.index[column]) for column in profile.required)
+
+    def words(self, cells: list[str]) -> tuple[LineKind, str, str, bool]:
+        """Kind, currency, status and whether it is booked; ``RowRefused`` when one is unknown."""
+        return (self._kind(cells), self._currency(cells)[0], *self._status(cells))
+
+    def name(self, column: Column, cells: list[str]) -> str:
+        """A counterparty, its number or an account, cleaned once for each distinct value."""
+        i = self._index.get(column)
+        if i is None:
+            return ""
+        found = self.names[column].get(cells[i])
+        if found is None:
+            found = self._key(column, cells) if column == "counterparty_id" else clean_text(cells[i])
+            if len(self.names[column]) < _CACHED:
+                self.names[column][cells[i]] = found
+        return found
 
     def __call__(self, row: Row) -> SettlementLine:
         """The line of a row."""
@@ -67,10 +86,10 @@ class LineMaker:
             self._amount(cells, kind, currency, digits),
             currency,
             self._key("line_id", cells),
-            self._text("counterparty", cells),
-            self._key("counterparty_id", cells),
+            self.name("counterparty", cells),
+            self.name("counterparty_id", cells),
             self._time(cells),
-            self._text("account", cells),
+            self.name("account", cells),
             status,
             booked,
         )
