@@ -33,6 +33,12 @@ _CALL: Final = (
     " %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::text)"
 )
 
+_TRACK: Final = (
+    "INSERT INTO tracking AS t (application_name, notification_id) VALUES (%s, %s)"
+    " ON CONFLICT (application_name) DO UPDATE SET notification_id = excluded.notification_id"
+    " WHERE t.notification_id < excluded.notification_id RETURNING t.notification_id"
+)
+
 
 class PostgresWriter:
     """Writes requests, each all or nothing; safe to share between threads."""
@@ -50,7 +56,7 @@ class PostgresWriter:
         pooled = self._engine.raw_connection()
         try:
             connection = cast("psycopg.Connection[Any]", pooled.driver_connection)
-            if len(requests) == 1:
+            if len(requests) == 1 and requests[0].tracking is None:
                 placed = [self._call(connection, requests[0])]
             else:
                 with connection.transaction():
@@ -97,7 +103,14 @@ class PostgresWriter:
         if row is None:
             message = "proofreel_append gave no row"
             raise AssertionError(message)
+        if request.tracking is not None:
+            _track(connection, request.tracking)
         return Placed(*row)
+
+
+def _track(connection: psycopg.Connection[Any], tracking: tuple[str, int]) -> None:
+    if connection.execute(_TRACK, tracking).fetchone() is None:
+        raise Refused(Refusal("tracking", tracking[0], expected=tracking[1]))
 
 
 def _refusal(error: psycopg.Error, requests: Sequence[Request]) -> Refusal | None:

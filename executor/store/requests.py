@@ -46,6 +46,8 @@ class Request:
     entries: tuple[Entry, ...]
     claim: ClaimRequest | None = None
     release: ReleaseRequest | None = None
+    tracking: tuple[str, int] | None = None
+    """Consumer and position that move forwards in the same transaction (``eventsourcing``'s process recorder)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Refusal:
     """A rule that the request broke, as the database found it; ``error`` turns it into the domain's word."""
 
     rule: str
-    """``version``, ``claim``, ``release`` or ``event_id``."""
+    """``version``, ``claim``, ``release``, ``tracking`` or ``event_id``."""
     subject: str
     """Stream, effect key or event id."""
     expected: int = 0
@@ -92,6 +94,8 @@ class Refusal:
                     + (f" but by {self.holder_stream}" if self.holder_stream else ""),
                     remedy="only the task that holds a claim gives it back",
                 )
+            case "tracking":
+                return CommandRefused("tracked_already", f"{self.subject} is not behind {self.expected}")
             case _:
                 return CommandRefused(
                     "event_id_reused",

@@ -41,7 +41,8 @@ def _text(name: str) -> Column[str]:
     return Column(name, Text, nullable=False)
 
 
-def _big(name: str) -> Column[int]:
+def big(name: str) -> Column[int]:
+    """Column of a 64-bit integer on either database."""
     return Column(name, _Big, nullable=False)
 
 
@@ -49,13 +50,13 @@ def _bytes(name: str) -> Column[bytes]:
     return Column(name, LargeBinary, nullable=False)
 
 
-record_format = _table("record_format", _big("format"), PrimaryKeyConstraint("format"))
+record_format = _table("record_format", big("format"), PrimaryKeyConstraint("format"))
 
 tenant_head = _table(
     "tenant_head",
     _text("tenant"),
-    _big("size"),
-    _big("recorded_at_us"),
+    big("size"),
+    big("recorded_at_us"),
     _bytes("root"),
     _bytes("frontier"),
     PrimaryKeyConstraint("tenant"),
@@ -64,12 +65,12 @@ tenant_head = _table(
 event = _table(
     "event",
     _text("tenant"),
-    _big("position"),
+    big("position"),
     _text("stream"),
-    _big("version"),
+    big("version"),
     _text("event_id"),
     _text("name"),
-    _big("recorded_at_us"),
+    big("recorded_at_us"),
     _bytes("entry_hash"),
     _bytes("body"),
     PrimaryKeyConstraint("tenant", "position", name="event_by_position"),
@@ -81,11 +82,11 @@ claim = _table(
     "claim",
     _text("tenant"),
     _text("effect_key"),
-    _big("generation"),
+    big("generation"),
     _text("stream"),
     _text("principal"),
     _text("event_id"),
-    _big("claimed_at_us"),
+    big("claimed_at_us"),
     PrimaryKeyConstraint("tenant", "effect_key", "generation", name="claim_by_effect"),
 )
 
@@ -93,36 +94,36 @@ claim_release = _table(
     "claim_release",
     _text("tenant"),
     _text("effect_key"),
-    _big("generation"),
+    big("generation"),
     _text("event_id"),
-    _big("released_at_us"),
+    big("released_at_us"),
     PrimaryKeyConstraint("tenant", "effect_key", "generation", name="release_by_effect"),
 )
 
 checkpoint = _table(
     "checkpoint",
     _text("tenant"),
-    _big("size"),
+    big("size"),
     _text("note"),
-    _big("signed_at_us"),
+    big("signed_at_us"),
     PrimaryKeyConstraint("tenant", "size", name="checkpoint_by_size"),
 )
 
 attestation = _table(
     "attestation",
     _text("tenant"),
-    _big("size"),
+    big("size"),
     _text("kind"),
     _text("signer"),
     _bytes("content"),
-    _big("received_at_us"),
+    big("received_at_us"),
     PrimaryKeyConstraint("tenant", "size", "kind", "signer", name="attestation_by_signer"),
 )
 
 tracking = _table(
     "tracking",
     _text("application_name"),
-    _big("notification_id"),
+    big("notification_id"),
     PrimaryKeyConstraint("application_name"),
 )
 

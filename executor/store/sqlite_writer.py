@@ -90,6 +90,10 @@ SELECT_CLAIM = (
     )
     + " LIMIT 1"
 )
+TRACK = _insert(schema.tracking) + (
+    " ON CONFLICT (application_name) DO UPDATE SET notification_id = excluded.notification_id"
+    " WHERE notification_id < excluded.notification_id RETURNING notification_id"
+)
 INSERT_EVENT = _insert(_event)
 INSERT_CLAIM = _insert(_claim)
 INSERT_RELEASE = _insert(_release)
@@ -178,6 +182,8 @@ class SqliteWriter:
             _take(connection, request, head.recorded_at_us)
         if request.release is not None:
             _give_back(connection, request, head.recorded_at_us)
+        if request.tracking is not None:
+            _track(connection, request.tracking)
         head.root = head.frontier.root()
         return Placed(first, head.frontier.size, head.recorded_at_us, head.root)
 
@@ -242,3 +248,8 @@ def _give_back(connection: sqlite3.Connection, request: Request, at: int) -> Non
     if row is None or row[4] or row[1] != given.stream:
         raise Refused(Refusal("release", given.effect_key, holder_stream=row[1] if row else ""))
     connection.execute(INSERT_RELEASE, (request.tenant, given.effect_key, row[0], given.event_id, at))
+
+
+def _track(connection: sqlite3.Connection, tracking: tuple[str, int]) -> None:
+    if connection.execute(TRACK, tracking).fetchone() is None:
+        raise Refused(Refusal("tracking", tracking[0], expected=tracking[1]))

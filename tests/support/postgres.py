@@ -8,6 +8,7 @@ so root starts it as another user.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import pwd
 import shutil
@@ -130,10 +131,8 @@ class Cluster:
         """Stop the server and remove its folder; a forked child leaves both alone."""
         if os.getpid() != self._owner:
             return
-        try:
+        with contextlib.suppress(RuntimeError):
             self.stop("immediate")
-        except RuntimeError:
-            pass
         shutil.rmtree(self._folder, ignore_errors=True)
 
 

@@ -1,0 +1,1 @@
+"""Time and memory, measured and printed, never asserted."""

@@ -1,0 +1,1 @@
+"""The append side of the record, on real databases."""

@@ -1,0 +1,1 @@
+"""The real thing with seeded faults: crashes, full disks, damage."""
