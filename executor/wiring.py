@@ -72,6 +72,7 @@ class Workshop:
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._hands: BrowserHands | None = None
+        self._kit: Kit | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -82,7 +83,12 @@ class Workshop:
     # -- what the kit is made of -----------------------------------------------------------------
 
     def kit(self) -> Kit:
-        """Log, blobs, policy and readback sources, opened."""
+        """Log, blobs, policy and readback sources; opened once."""
+        if self._kit is None:
+            self._kit = self._new_kit()
+        return self._kit
+
+    def _new_kit(self) -> Kit:
         target = self.target
         config = target.config
         log = open_record(self._store)
@@ -215,11 +221,35 @@ class Workshop:
             secret=self.target.service_secret,
         )
 
-    def setting(self, goal: str) -> Setting:
+    def watched_pages(self, count: int) -> tuple[BrowserTool, ...]:
+        """Record-only pages of one session of the service account, for a loop that isn't ours."""
+        config, recipe = self.target.config, self.target.recipe
+        rules = recipe.site_rules(config.target.origin)
+        first = BrowserTool.open(
+            self.browser(),
+            rules,
+            clock=SystemClock(),
+            viewport=(config.browser.viewport_width, config.browser.viewport_height),
+            locale=LOCALES.get(config.target.language, "en-US"),
+            mode="record_only",
+        )
+        self._stack.callback(first.close)
+        form = recipe.login_form(config.target.origin)
+        first.login(form, config.target.service.account, self.target.service_secret[:])
+        context = first.page.context
+        others = [
+            BrowserTool(
+                context.new_page(), rules, clock=SystemClock(), account=first.account, mode="record_only"
+            )
+            for _ in range(count - 1)
+        ]
+        return (first, *others)
+
+    def setting(self, goal: str, *, agent: str = AGENT) -> Setting:
         """What ``run.started`` says."""
         section = self.target.config.browser
         return Setting(
-            agent=AGENT,
+            agent=agent,
             goal=goal,
             browser=f"chromium {self.browser().version}",
             viewport_width=section.viewport_width,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -61,8 +62,14 @@ def run(
     return 0 if all(outcome.status in GOOD for outcome in result.outcomes) else 1
 
 
-def run_batch(workshop: Workshop, batch: Batch, *, second_look: bool = True) -> BatchResult:
-    """Run a batch with progress on standard error."""
+def run_batch(
+    workshop: Workshop,
+    batch: Batch,
+    *,
+    second_look: bool = True,
+    before: Callable[[WorkOrder], None] = lambda _: None,
+) -> BatchResult:
+    """Run a batch with progress on standard error; ``before`` is called ahead of each order."""
     runner = BatchRunner(workshop.kit(), batch, workshop.setting(batch.name), hands=workshop.hands)
     with progress_bar() as bar:
         line = bar.add_task(batch.name, total=len(batch.orders))
@@ -70,6 +77,7 @@ def run_batch(workshop: Workshop, batch: Batch, *, second_look: bool = True) -> 
         def show(number: int, total: int, outcome: Outcome | None, order: WorkOrder) -> None:
             del total
             if outcome is None:
+                before(order)
                 bar.update(line, description=f"{order.intent.action} {order.intent.bill_id}")
                 return
             if outcome.verdict in {"session_expired", "forbidden", "left_origin"}:

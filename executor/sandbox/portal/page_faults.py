@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from executor.sandbox.portal.accounts import end_sessions
+from executor.sandbox.portal.arrivals import insert_new
 from executor.sandbox.portal.book import BillFilter
 from executor.sandbox.portal.faults import Params
 from executor.sandbox.portal.model import Bill, Status, money, next_month
@@ -105,6 +106,13 @@ def script_only(op: str) -> Any:  # noqa: ANN401 - a function of Sight, as the r
         return {"op": op, "bill": sight.bill.id}
 
     return effect
+
+
+def push_row(sight: Sight) -> Effect:
+    """Let a new bill arrive, and let the open list show it in the moment the pointer comes to its rows."""
+    with sight.portal.database.writing() as connection:
+        insert_new(sight.portal.database, connection, sight.bill.tenant, sight.params)
+    return {"op": "push", "bill": sight.bill.id}
 
 
 def insert_on_top(strike: Strikeable) -> None:

@@ -119,6 +119,15 @@ FAULTS: Final[tuple[FaultKind, ...]] = (
         act=page.insert_on_top,
     ),
     FaultKind(
+        name="row_pushed",
+        description="a new bill is on top of the list in the moment the pointer comes to its rows",
+        on="page",
+        params=_STRANGER,
+        pages=_LIST,
+        times=1,
+        effect=page.push_row,
+    ),
+    FaultKind(
         name="list_resorted",
         description="the list sorts itself by amount",
         on="page",

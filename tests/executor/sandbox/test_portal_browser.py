@@ -107,6 +107,25 @@ def test_a_row_that_arrives_moves_the_others_down_on_an_open_list(
     assert moved["y"] > place["y"]
 
 
+def test_a_pushed_row_waits_for_the_pointer(page: Page, portal: PortalThread, bill: str) -> None:
+    portal.control.switch_on("row_pushed", bill)
+    with page.expect_response("**/bills/rows**"):
+        page.goto(f"{portal.url}/bills?month={portal.truth.bill(bill).month}")
+    newcomer = portal.truth.bills("acme")[0].id
+    row = page.locator(f"tr[data-bill-id='{bill}']")
+    place = row.bounding_box()
+    page.wait_for_timeout(600)
+    assert page.locator(f"tr[data-bill-id='{newcomer}']").count() == 0
+
+    row.hover()
+
+    moved = row.bounding_box()
+    assert page.locator(f"tr[data-bill-id='{newcomer}']").count() == 1
+    assert place is not None
+    assert moved is not None
+    assert moved["y"] > place["y"]
+
+
 def test_a_fired_swap_exchanges_the_buttons_of_an_open_page(
     page: Page, portal: PortalThread, bill: str
 ) -> None:

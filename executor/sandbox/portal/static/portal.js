@@ -155,7 +155,7 @@
         news.effects.forEach(schedule);
         if (news.version !== config.version) {
           config.version = news.version;
-          if (config.page === "list") await refresh();
+          if (config.page === "list" && !config.held) await refresh();
         }
       }
     } catch { /* the network comes back or it does not */ }
@@ -173,6 +173,17 @@
       for (const [name, value] of Object.entries(words)) { const cell = $(ui.text[name], box); if (cell) cell.textContent = value; }
     },
     endpoint({ bill, action }) { formOf(bill)?.setAttribute("action", action); },
+    // The list holds still until the pointer is over it; what it shows then was fetched before.
+    async push() {
+      config.held = true;
+      const response = await fetch(`/bills/rows${location.search}`);
+      const text = await response.text();
+      $("#rows").addEventListener("mousemove", () => {
+        $("#rows").innerHTML = text;
+        $("#rows").dataset.drawn = text;
+        config.held = false;
+      }, { once: true });
+    },
     async advance({ to }) { config.bill = to; await refresh(); },
     resort() {
       const rows = $$(ui.bill);

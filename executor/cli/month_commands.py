@@ -1,0 +1,281 @@
+"""``proofreel settlement`` and ``reconcile``: the vendor's file against the record, and why they differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from domain import events as e
+from domain.envelope import Draft, Envelope
+from domain.errors import ConfigError
+from domain.ids import PrincipalId, TenantId, settlement_stream
+from domain.values import format_minor
+from executor.cli.common import (
+    config_option,
+    configured,
+    json_option,
+    one_tenant,
+    places,
+    print_json,
+    print_table,
+    store_options,
+    tenant_option,
+)
+from executor.runtime.system import SystemClock, SystemIds
+from executor.store.blobs import open_blobs
+from executor.store.log import open_record
+from executor.wiring import Workshop, open_target
+from projections.blobs import BlobReader, open_blob_reader
+from projections.fsck import check
+from projections.reading import RecordReader, open_reader
+from projections.settlement.importer import read_settlement
+from projections.settlement.lines import SettlementFile
+from projections.settlement.profiles import load_profile
+from projections.views.reconciliation import Break, Reconciliation
+from projections.views.reconciliation import reconcile as compare
+
+MAX_LISTED = 20
+"""Refused rows shown in a table; all of them are in the JSON."""
+
+
+@click.group()
+def settlement() -> None:
+    """The vendor's settlement files: fetch or import them into the record."""
+
+
+@settlement.command("fetch", epilog="Example: proofreel settlement fetch --month 2026-11")
+@click.option("--month", required=True, help="YYYY-MM.")
+@click.option(
+    "--profile", default="portal", show_default=True, help="How the file is read: a name or a path."
+)
+@config_option
+@store_options
+@json_option
+def fetch(
+    month: str,
+    profile: str,
+    config_path: Path,
+    store: str | None,
+    blobs: str | None,
+    as_json: bool,  # noqa: FBT001 - click passes flags by name
+) -> int:
+    """Download the month's file with the readback account and import it."""
+    config = configured(config_path)
+    target = open_target(config, config_path)
+    where = places(store, blobs, config_path)
+    path = target.recipe.read.settlement_path.format(month=month)
+    with Workshop(target, store=where.store, blobs=where.blobs) as workshop:
+        data = workshop.http_session().get(path).content
+    imported = import_file(
+        data,
+        store=where.store,
+        blobs=where.blobs,
+        tenant=TenantId(config.tenant),
+        principal=PrincipalId(config.identity.principal),
+        month=month,
+        profile=profile,
+        name=Path(path).name,
+        source=f"{config.target.origin}{path}",
+    )
+    return _report_import(imported, as_json=as_json)
+
+
+@settlement.command(
+    "import", epilog="Example: proofreel settlement import november.csv --month 2026-11 --as person:li.na"
+)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--month", required=True, help="YYYY-MM.")
+@click.option(
+    "--profile", default="portal", show_default=True, help="How the file is read: a name or a path."
+)
+@click.option("--as", "person", help="Who brings the file; the configured identity by default.")
+@config_option
+@store_options
+@json_option
+def import_command(
+    file: Path,
+    month: str,
+    profile: str,
+    person: str | None,
+    config_path: Path,
+    store: str | None,
+    blobs: str | None,
+    as_json: bool,  # noqa: FBT001 - click passes flags by name
+) -> int:
+    """Import a file that somebody received. Exits 1 when rows were refused or the file contradicts itself."""
+    config = configured(config_path)
+    where = places(store, blobs, config_path)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(
+            f"can't be read: {error.strerror}", file=str(file), remedy="name a readable file"
+        ) from error
+    imported = import_file(
+        data,
+        store=where.store,
+        blobs=where.blobs,
+        tenant=TenantId(config.tenant),
+        principal=PrincipalId(person or config.identity.principal),
+        month=month,
+        profile=profile,
+        name=file.name,
+        source=f"file {file.name}",
+    )
+    return _report_import(imported, as_json=as_json)
+
+
+def import_file(
+    data: bytes,
+    *,
+    store: str,
+    blobs: str,
+    tenant: TenantId,
+    principal: PrincipalId,
+    month: str,
+    profile: str,
+    name: str,
+    source: str,
+) -> SettlementFile:
+    """Keep the original bytes as a blob and the import as an event; the same file again adds nothing."""
+    parsed = read_settlement(data, load_profile(profile), month, file_name=name)
+    sha256 = open_blobs(blobs).put(data, media_type="text/csv")
+    clock, ids = SystemClock(), SystemIds()
+    with open_record(store) as log:
+        stream = settlement_stream(month)
+        stored = [recorded.event for recorded in log.stream(tenant, stream)]
+        if any(isinstance(fact, e.SettlementImported) and fact.blob == sha256 for fact in stored):
+            return parsed
+        fact = e.SettlementImported(
+            blob=sha256,
+            file_name=name,
+            source=source,
+            profile=profile,
+            month=month,
+            rows_read=parsed.counts.read,
+            rows_accepted=parsed.counts.accepted,
+            rows_refused=parsed.counts.refused,
+            rows_other=parsed.counts.other,
+            total_minor=parsed.totals,
+            findings=tuple(finding.what for finding in parsed.findings),
+        )
+        envelope = Envelope(
+            event_id=ids.event_id(),
+            tenant=tenant,
+            stream=stream,
+            version=len(stored) + 1,
+            principal=principal,
+            occurred_at_us=clock.now_us(),
+            salt=ids.salt(),
+            correlation_id=f"month:{month}",
+        )
+        log.append([Draft(envelope=envelope, event=fact)])
+    return parsed
+
+
+def _report_import(file: SettlementFile, *, as_json: bool) -> int:
+    if as_json:
+        print_json(file)
+    else:
+        totals = ", ".join(
+            f"{currency} {format_minor(total, currency)}" for currency, total in file.totals.items()
+        )
+        click.echo(
+            f"{file.file_name}: {file.counts.read} rows = {file.counts.accepted} accepted + {file.counts.refused} "
+            f"refused + {file.counts.other} other; total {totals or 'nothing'}"
+        )
+        for finding in file.findings:
+            click.echo(f"  !! {finding.what}")
+        for row in file.refused[:MAX_LISTED]:
+            click.echo(f"  refused {row}")
+    return 1 if file.findings or file.refused else 0
+
+
+@click.command(epilog="Example: proofreel reconcile --month 2026-11 --json")
+@click.option("--month", required=True, help="YYYY-MM.")
+@config_option
+@store_options
+@tenant_option
+@json_option
+def reconcile(
+    month: str,
+    config_path: Path,
+    store: str | None,
+    blobs: str | None,
+    tenant: str | None,
+    as_json: bool,  # noqa: FBT001 - click passes flags by name
+) -> int:
+    """Compare the month's newest settlement file with the record; each difference gets its cause.
+
+    Exits 1 when there are differences.
+    """
+    where = places(store, blobs, config_path)
+    with open_reader(where.store) as reader:
+        known = one_tenant(tenant, reader.tenants(), config_path)
+        result = reconciled(reader, open_blob_reader(where.blobs), known, month)
+    if as_json:
+        print_json(result)
+    else:
+        print_breaks(result)
+    return 1 if result.breaks or result.file_findings else 0
+
+
+def reconciled(reader: RecordReader, blobs: BlobReader, tenant: TenantId, month: str) -> Reconciliation:
+    """The month's newest imported file against the record, whose chain is checked first."""
+    imports = [
+        recorded.event
+        for recorded in reader.stream(tenant, settlement_stream(month))
+        if isinstance(recorded.event, e.SettlementImported)
+    ]
+    if not imports:
+        raise ConfigError(
+            f"no settlement file of {month} was imported",
+            remedy=f"run 'proofreel settlement fetch --month {month}'",
+        )
+    newest = imports[-1]
+    file = read_settlement(
+        blobs.get(newest.blob), load_profile(newest.profile), month, file_name=newest.file_name
+    )
+    verified = check(reader, None, tenant).ok
+    return compare(reader.events(tenant), file, tenant=tenant, month=month, chain_verified=verified)
+
+
+def print_breaks(result: Reconciliation) -> None:
+    """Differences as a table for people."""
+    print_table(
+        f"month {result.month} of {result.tenant}: {len(result.matched)} lines agree, {len(result.breaks)} differ",
+        ("break", "bill", "kind", "amount", "cause", "verdict", "responsible", "why"),
+        [row for found in result.breaks for row in _rows(found)],
+    )
+    for total in result.totals:
+        parts = [
+            f"{name} {format_minor(amount, total.currency)}"
+            for name, amount in (
+                ("file", total.file_minor),
+                ("record", total.expected_minor),
+                ("difference", total.breaks_minor),
+                ("attributed", total.attributed_minor),
+                ("residual", total.residual_minor),
+            )
+        ]
+        click.echo(f"{total.currency}: {', '.join(parts)}")
+    if not result.chain_verified:
+        click.echo("!! the record's chain does not verify, so nothing is proven: run 'proofreel fsck'")
+
+
+def _rows(found: Break) -> list[tuple[str, ...]]:
+    amount = f"{format_minor(found.amount_minor, found.currency)} {found.currency}"
+    return [
+        (
+            found.id if number == 0 else "",
+            found.bill if number == 0 else "",
+            found.kind if number == 0 else "",
+            amount if number == 0 else "",
+            finding.cause,
+            finding.verdict + (f" ({finding.reason})" if finding.reason else ""),
+            ", ".join(finding.responsible) or finding.party,
+            finding.summary,
+        )
+        for number, finding in enumerate(found.findings)
+    ]
