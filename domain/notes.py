@@ -14,7 +14,6 @@ Keys are written as verifier keys: ``name+id+base64(algorithm, public key)``. Pr
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Sequence
@@ -128,7 +127,7 @@ def parse_verifier_key(text: str) -> VerifierKey:
     key_id, _, encoded = rest.partition("+")
     try:
         data = base64.b64decode(encoded, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         message = f"{text.strip()!r} is no verifier key: expected name+id+base64"
         raise ValueError(message) from error
     if not _NAME.fullmatch(name) or len(data) != 1 + ed25519.PUBLIC_BYTES or data[0] not in {1, 4}:
@@ -202,7 +201,7 @@ def parse_checkpoint(text: str, *, where: str = "checkpoint") -> Checkpoint:
         raise IntegrityError("expected origin, size and root, each on a line", where=where, remedy="")
     try:
         root = base64.b64decode(lines[2], validate=True)
-    except binascii.Error:
+    except ValueError:
         root = b""
     if len(root) != _ROOT_BYTES or base64.b64encode(root).decode() != lines[2]:
         raise IntegrityError("its root is not the base64 of 32 bytes", where=where, remedy="")
@@ -223,7 +222,7 @@ def _parse_line(line: str, where: str) -> Signature:
     name, _, encoded = line.removeprefix(_DASH).partition(" ")
     try:
         data = base64.b64decode(encoded, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         data = b""
     canonical = base64.b64encode(data).decode() == encoded
     if not line.startswith(_DASH) or not _NAME.fullmatch(name) or len(data) <= _KEY_ID_BYTES or not canonical:

@@ -136,11 +136,11 @@ def _refuse_hostile_member(info: zipfile.ZipInfo) -> None:
     name, mode = info.filename, info.external_attr >> 16
     if info.flag_bits & _ENCRYPTED:
         raise Refused(f"{name}: encrypted", file=name)
+    if info.is_dir():
+        raise Refused(f"{name}: a folder of its own; a bundle lists files only", file=name)
     if mode and not stat.S_ISREG(mode):
         kind = "a symbolic link" if stat.S_ISLNK(mode) else "no regular file"
         raise Refused(f"{name}: {kind}", file=name)
-    if info.is_dir():
-        raise Refused(f"{name}: a folder of its own; a bundle lists files only", file=name)
     if info.compress_type != zipfile.ZIP_STORED:
         raise Refused(f"{name}: compressed; a bundle stores its files, so that none can swell", file=name)
     if info.compress_size != info.file_size:

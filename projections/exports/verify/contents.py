@@ -92,24 +92,26 @@ def check_documents(hashes: Mapping[str, str], record: Record, findings: Finding
 
 def check_findings(content: Mapping[str, Any], record: Record, head: Head, findings: Findings) -> None:
     """What was concluded names only what is shown, and the scope is what is shown."""
-    scope = content.get("scope")
+    scope: Any = content.get("scope")
     case = content.get("case")
-    if set(content) != {"case", "scope"} or not isinstance(scope, dict) or not isinstance(case, dict | None):
+    shaped = set(content) == {"case", "scope"} and isinstance(case, dict | None)
+    named = isinstance(scope, dict) and set(scope) == {"kind", "name"}
+    if not shaped or not named or not all(isinstance(text, str) for text in scope.values()):
         findings.problem(
             Problem(check="findings", what=f"{layout.FINDINGS} has another form", file=layout.FINDINGS)
         )
         return
-    kind, name = scope.get("kind"), scope.get("name")
+    kind, name = scope["kind"], scope["name"]
     if kind == "log" and sum(head.streams.values()) != head.size:
         what = f"the bundle claims to show the whole log and leaves out {head.size - sum(head.streams.values())} events"
         findings.problem(Problem(check="complete", what=what))
-    named: list[tuple[str, str]] = [("stream", f"{kind}:{name}")] if kind in {"task", "run"} else []
+    own = [("stream", f"{kind}:{name}")] if kind in {"task", "run"} else []
     if kind == "bill" and name not in record.bills and (case is None or case.get("tasks")):
         findings.problem(
             Problem(check="complete", what=f"no task about bill {ascii(name)[:80]} is in the bundle")
         )
     known = {"stream": set(head.streams), "event_id": record.event_ids}
-    for key, value in [*named, *named_in(case)]:
+    for key, value in [*own, *named_in(case)]:
         if value not in known[key]:
             thing = f"stream {value}" if key == "stream" else f"event {value}"
             what = f"{layout.FINDINGS} rests on {ascii(thing)[:120]}, which is left out"

@@ -67,6 +67,8 @@ MAX_SMALL_BYTES = 64 << 20
 MAX_EMBEDDED_BYTES = 24 << 20
 """Up to this many bytes of screens, the page also carries them as scripts: a browser that opened a page from disk
 lets it hash what a script brought, but not what an image shows."""
+MAX_TIME_US = 253_402_300_799_000_000
+"""End of the year 9999, beyond which there are no dates."""
 CHUNK_EVENTS = 200
 CHUNK_TEXT = 1 << 20
 
@@ -195,18 +197,24 @@ class References:
     settlement: dict[str, str] = field(default_factory=dict)
 
     def note(self, event: Mapping[str, Any], label: str) -> None:
-        """Take in one event (its JSON)."""
+        """Take in one event (its JSON); ``KeyError`` or ``TypeError`` when it has another form."""
         name, data = event["name"], event["data"]
         for frame in event["frames"]:
-            self.frames.setdefault(frame["sha256"], label)
+            self.frames.setdefault(_text(frame["sha256"]), label)
         for key in FRAME_FIELDS.get(name, ()):
             if data.get(key):
-                self.frames.setdefault(data[key], label)
+                self.frames.setdefault(_text(data[key]), label)
         for key in DOCUMENT_FIELDS.get(name, ()):
             if data.get(key):
-                self.documents.setdefault(data[key], label)
+                self.documents.setdefault(_text(data[key]), label)
         if name == "settlement.imported":
-            self.settlement.setdefault(data["blob"], data["file_name"])
+            self.settlement.setdefault(_text(data["blob"]), _text(data["file_name"]))
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected text, not {type(value).__name__}")
+    return value
 
 
 def plain_json(value: object) -> bytes:
@@ -299,7 +307,7 @@ class PageChunks:
 
     def add(self, entry: Entry, body: bytes | None) -> Iterator[tuple[str, bytes]]:
         """Take one event (no body: it is withheld); gives a script when one is full."""
-        self._items.append((entry.to_dict(), None if body is None else body.decode()))
+        self._items.append((entry.to_dict(), None if body is None else body.decode("utf-8", "replace")))
         self._text += len(body or b"")
         if len(self._items) >= CHUNK_EVENTS or self._text >= CHUNK_TEXT:
             yield from self.flush()

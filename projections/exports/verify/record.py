@@ -78,7 +78,7 @@ def parse_entry(line: bytes) -> Entry | None:
         entry = Entry(**raw)
         integers = (entry.position, entry.version, entry.recorded_at_us)
         texts = (entry.stream, entry.entry, entry.body_sha256, entry.event_id)
-        shaped = all(type(item) is int and 0 <= item < 1 << 63 for item in integers) and all(
+        shaped = all(type(item) is int and 0 <= item <= layout.MAX_TIME_US for item in integers) and all(
             type(item) is str for item in texts
         )
         hashes = bytes.fromhex(entry.entry), bytes.fromhex(entry.body_sha256)

@@ -12,9 +12,8 @@ Four questions are answered apart, because a bundle can prove some and not other
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 Status = Literal["ok", "failed", "not_proved"]
@@ -79,7 +78,7 @@ class VerifyReport:
 
     def to_dict(self) -> dict[str, object]:
         """Plain data for JSON."""
-        return dataclasses.asdict(self)
+        return asdict(self)
 
     def lines(self) -> tuple[str, ...]:
         """The report for a person, one line each."""
@@ -88,6 +87,11 @@ class VerifyReport:
         checks = [f"  {marks[check.status]}  {check.proves:<12}  {check.what}" for check in self.checks]
         problems = [f"  !! {problem.what}" for problem in self.problems]
         return (head, *checks, *problems)
+
+
+def printable(text: str) -> str:
+    """Text of a hostile file, safe to print: control characters and the like are spelled out."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 @dataclass(slots=True)
@@ -103,7 +107,18 @@ class Findings:
         count = self.counts.get(found.check, 0)
         self.counts[found.check] = count + 1
         if count < MAX_PROBLEMS:
-            self.problems.append(found)
+            self.problems.append(
+                Problem(
+                    check=found.check,
+                    what=printable(found.what),
+                    file=printable(found.file),
+                    position=found.position,
+                    event_id=printable(found.event_id),
+                    event_name=printable(found.event_name),
+                    stream=printable(found.stream),
+                    frame=found.frame,
+                )
+            )
 
     def failed(self, check: str) -> int:
         """How many problems that check has."""
