@@ -211,8 +211,6 @@ class RequestHold:
             sent.failed = request.failure or "failed"
 
     def _on_window(self, window: Page) -> None:
-        if window.opener() is None:
-            return
         self._note_window(window.url)
         with contextlib.suppress(PlaywrightError):
             window.close()

@@ -32,7 +32,8 @@ P.skeleton = () => {
   for (const e of P.all(document, "form,input,select,textarea,button,a[href],th,label,h1,h2,h3,nav,table,[role],[data-testid]")) {
     const path = [];
     for (let p = e; p && path.length < 6; p = P.parent(p)) path.push(p.tagName.toLowerCase());
-    const wording = /^(TH|LABEL|BUTTON)$/.test(e.tagName) && !P.up(e, "tbody,[role=row],li") ? P.text(e).slice(0, 40) : "";
+    const worded = /^(TH|LABEL)$/.test(e.tagName) || (e.tagName === "BUTTON" && !P.up(e, "tbody,[role=row],li"));
+    const wording = worded ? P.text(e).slice(0, 40) : "";
     const named = [...e.attributes].map((a) => a.name).filter((n) => /^data-/.test(n)).sort().join(" ");
     seen.add(`${path.join("<")}|${e.getAttribute("role") || ""}|${e.name || ""}|${e.type || ""}|${named}|${e.className && e.className.baseVal === undefined ? e.className : ""}|${wording}`);
   }
