@@ -104,7 +104,18 @@ def _says_bad_url(message: str) -> bool:
 
 
 def prepare(engine: Engine) -> None:
-    """Make the schema where it is missing; refuse a newer one. Safe for processes that start together."""
+    """Make the schema where it is missing; refuse a newer one. Safe for processes that start together.
+
+    When it refuses, the engine's connections are given back.
+    """
+    try:
+        _prepare(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+
+
+def _prepare(engine: Engine) -> None:
     try:
         with engine.connect() as connection:
             if not inspect(connection).has_table(schema.record_format.name):
