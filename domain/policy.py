@@ -50,7 +50,8 @@ class WritePolicy:
     approval_required: tuple[str, ...] = ()
     """Business actions that wait for another principal."""
     approval_above_minor: dict[str, int] | None = None
-    """Currency → amount in minor units above which any action waits for approval."""
+    """Currency → amount in minor units, whatever its sign, above which any action waits for approval. Where there are
+    limits, a currency without one always waits: a limit in CNY says nothing about USD."""
     approval_valid_s: int = 3600
 
 
@@ -113,12 +114,20 @@ def grade(policy: WritePolicy, rule: ActionRule | None, intent: Intent) -> Decis
             verdict="approval_required",
             reason=f"{intent.action} always waits for another principal",
         )
-    limit = (policy.approval_above_minor or {}).get(intent.currency)
-    if limit is not None and intent.amount_minor > limit:
-        return Decision(
-            effect="ask",
-            rule="write.approval_above",
-            verdict="approval_required",
-            reason=f"amount {intent.amount_minor} is above {limit} {intent.currency} (minor units)",
-        )
+    if policy.approval_above_minor is not None:
+        limit = policy.approval_above_minor.get(intent.currency)
+        if limit is None:
+            return Decision(
+                effect="ask",
+                rule="write.approval_currency",
+                verdict="approval_required",
+                reason=f"no limit is set for {intent.currency}",
+            )
+        if abs(intent.amount_minor) > limit:
+            return Decision(
+                effect="ask",
+                rule="write.approval_above",
+                verdict="approval_required",
+                reason=f"amount {intent.amount_minor} is above {limit} {intent.currency} (minor units)",
+            )
     return Decision(effect="allow", rule="write.allow", verdict="pass", reason="within the write policy")

@@ -107,19 +107,22 @@ PASTS: tuple[tuple[e.Event, ...], ...] = (
 
 
 def live(past: Sequence[e.Event], choices: Sequence[int]) -> list[e.Event]:
-    """A history that the rules allow: at each step one of the commands that are accepted then."""
+    """A history that the rules allow: at each step a kind of command, then one of it, among the accepted ones."""
     facts = list(past)
     state = fold(facts)
     for choice in choices:
-        accepted = []
+        accepted: dict[type, list[tuple[e.TaskEvent, ...]]] = {}
         for command in POOL:
             try:
-                accepted.append(decide(command, state))
+                facts_of = decide(command, state)
             except CommandRefused:
                 continue
+            accepted.setdefault(type(command), []).append(facts_of)
         if not accepted:
             break
-        for fact in accepted[choice % len(accepted)]:
+        kinds = list(accepted.values())
+        decided = kinds[choice % len(kinds)]
+        for fact in decided[choice // len(kinds) % len(decided)]:
             facts.append(fact)
             state = evolve(state, fact)
     return facts
