@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
 
 from domain import events as e
 from domain.envelope import Draft, Envelope
@@ -18,7 +21,6 @@ from executor.cli.common import (
     one_tenant,
     places,
     print_json,
-    print_table,
     store_options,
     tenant_option,
 )
@@ -32,9 +34,10 @@ from projections.reading import RecordReader, open_reader
 from projections.settlement.importer import read_settlement
 from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile
-from projections.views.reconciliation import Break, Reconciliation
+from projections.views.reconciliation import Reconciliation
 from projections.views.reconciliation import reconcile as compare
 
+COLOURS = {"proven": "green", "supported": "yellow", "undecidable": "magenta"}
 MAX_LISTED = 20
 """Refused rows shown in a table; all of them are in the JSON."""
 
@@ -242,12 +245,28 @@ def reconciled(reader: RecordReader, blobs: BlobReader, tenant: TenantId, month:
 
 
 def print_breaks(result: Reconciliation) -> None:
-    """Differences as a table for people."""
-    print_table(
-        f"month {result.month} of {result.tenant}: {len(result.matched)} lines agree, {len(result.breaks)} differ",
-        ("break", "bill", "kind", "amount", "cause", "verdict", "responsible", "why"),
-        [row for found in result.breaks for row in _rows(found)],
+    """Differences with their causes, for people."""
+    console = Console()
+    console.print(
+        f"[bold]month {result.month} of {result.tenant}[/]: {len(result.matched)} lines agree, "
+        f"{len(result.breaks)} differ",
+        highlight=False,
     )
+    for found in result.breaks:
+        amount = f"{format_minor(found.amount_minor, found.currency)} {found.currency}"
+        console.print(
+            f"  [bold]{found.bill}[/] {found.kind.replace('_', ' ')}, {amount} (break {found.id})",
+            highlight=False,
+        )
+        for finding in found.findings:
+            reason = f": {finding.reason.replace('_', ' ')}" if finding.reason else ""
+            who = ", ".join(finding.responsible) or finding.party.replace("_", " ")
+            console.print(
+                f"    [{COLOURS[finding.verdict]}]{finding.verdict}[/]{reason}, "
+                f"{finding.cause.replace('_', ' ')}, responsible: {who}",
+                highlight=False,
+            )
+            console.print(Padding(Text(finding.summary), (0, 0, 0, 6)))
     for total in result.totals:
         parts = [
             f"{name} {format_minor(amount, total.currency)}"
@@ -259,23 +278,6 @@ def print_breaks(result: Reconciliation) -> None:
                 ("residual", total.residual_minor),
             )
         ]
-        click.echo(f"{total.currency}: {', '.join(parts)}")
+        console.print(f"  {total.currency}: {', '.join(parts)}", highlight=False)
     if not result.chain_verified:
-        click.echo("!! the record's chain does not verify, so nothing is proven: run 'proofreel fsck'")
-
-
-def _rows(found: Break) -> list[tuple[str, ...]]:
-    amount = f"{format_minor(found.amount_minor, found.currency)} {found.currency}"
-    return [
-        (
-            found.id if number == 0 else "",
-            found.bill if number == 0 else "",
-            found.kind if number == 0 else "",
-            amount if number == 0 else "",
-            finding.cause,
-            finding.verdict + (f" ({finding.reason})" if finding.reason else ""),
-            ", ".join(finding.responsible) or finding.party,
-            finding.summary,
-        )
-        for number, finding in enumerate(found.findings)
-    ]
+        console.print("  !! the record's chain does not verify, so nothing is proven: run 'proofreel fsck'")

@@ -84,7 +84,8 @@ def run_batch(
                 workshop.drop_hands()
             bar.update(line, completed=number)
 
-        return runner.run(progress=show, second_look=second_look)
+        lane = workshop.read_lane(workshop.http_session())
+        return runner.run(lane=lane, progress=show, second_look=second_look)
 
 
 def report(result: BatchResult, *, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from domain.errors import VersionConflict, WorldError
 from domain.ids import RunId, Sha256
 from executor.orchestrator import Orchestrator, Outcome
 from executor.orders import Batch, WorkOrder
+from executor.readback import ReadLane
 from executor.runtime.kit import Hands, Kit
 from executor.runtime.streams import RunStream
 
@@ -66,9 +67,20 @@ class BatchRunner:
             principal=kit.identity.principal,
         )
 
-    def run(self, *, progress: Progress | None = None, second_look: bool = True) -> BatchResult:
-        """Bring every order as far as it goes now; ``WorldError`` after recording that the world failed."""
+    def run(
+        self, *, lane: ReadLane | None = None, progress: Progress | None = None, second_look: bool = True
+    ) -> BatchResult:
+        """Bring every order as far as it goes now; ``WorldError`` when the world is gone.
+
+        ``lane`` gives the list of bills as they were at the start, kept as a blob for the warehouse (B14).
+        """
         self._begin()
+        if lane is not None:
+            data, bills = lane.fetch()
+            blob = self._kit.blobs.put(data, media_type="application/jsonl")
+            self._run.append(
+                e.BillListFetched(blob=blob, rows=len(bills), source=lane.source, account=lane.account)
+            )
         outcomes: list[Outcome] = []
         total = len(self._batch.orders)
         for number, order in enumerate(self._batch.orders, 1):
