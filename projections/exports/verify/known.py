@@ -30,7 +30,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "data/page/words.js": frozenset(
         {
-            "b866c20c0719b620b69ca80186b3fa4ee6dd085987e2e752d93a7b6d313c3fa6",
+            "8126c11bd0344a4dd7651b5d7132a8501e980950b729ceaa4d8fc035c65b070c",
         }
     ),
 }
