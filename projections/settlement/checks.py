@@ -24,6 +24,8 @@ class Declared:
         self.count: int | None = None
         self.totals: dict[str, int] = {}
         self.month = ""
+        self.problems: list[tuple[int, str]] = []
+        """What the format's own controls found wrong, with its line."""
         self.trailer_line = 0
         self.line = 0
 
@@ -45,18 +47,25 @@ class Declared:
             self.count, self.line = (self.count or 0) + int(count), line
         if month := groups.get("month"):
             self.month = month
+        if problem := groups.get("problem"):
+            self.problems.append((line, problem))
         amount = groups.get("amount")
         if amount is None:
             return
         currency = groups.get("currency") or self._profile.currency.default
         currency = self._profile.currency.aliases.get(currency, currency)
         try:
-            minor = parse_amount(
-                amount, currency, decimal=style.decimal, grouping=style.grouping, extra_digits=True
+            minor = sum(
+                sign
+                * parse_amount(
+                    text, currency, decimal=style.decimal, grouping=style.grouping, extra_digits=True
+                )
+                for sign, text in ((1, amount), (-1, groups.get("minus")))
+                if text is not None
             )
         except AmountRefused:
             return  # a total that can't be read declares nothing; the count still does
-        self.totals[currency] = self.totals.get(currency, 0) + minor * self._profile.declared_sign
+        self.totals[currency] = self.totals.get(currency, 0) + minor
 
 
 def check_file(
@@ -91,6 +100,7 @@ def check_file(
                     code="total_mismatch", what=what, line=place, declared=said, found=read, currency=currency
                 )
             )
+    found += [FileFinding(code="control_mismatch", what=what, line=line) for line, what in declared.problems]
     for line_id, first, later in repeated:
         what = f"line id {line_id} stands in line {first} and again in line {later}"
         found.append(FileFinding(code="repeated_line_id", what=what, line=later))

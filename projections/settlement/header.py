@@ -49,8 +49,10 @@ class Layout:
 
 def find_layout(rows: Iterator[Row], profile: Profile) -> tuple[Layout, list[Row]]:
     """Consume rows up to and with the header; the rows before it are the preamble."""
-    wanted: dict[str, Column] = {
-        clean_label(text): column for column, texts in profile.columns.items() for text in texts
+    wanted = {
+        clean_label(text): (column, rank)
+        for column, texts in profile.columns.items()
+        for rank, text in enumerate(texts)
     }
     preamble: list[Row] = []
     for row in rows:
@@ -74,11 +76,12 @@ def find_layout(rows: Iterator[Row], profile: Profile) -> tuple[Layout, list[Row
     )
 
 
-def _match(row: Row, wanted: dict[str, Column]) -> tuple[dict[Column, int], dict[Column, str]]:
-    index: dict[Column, int] = {}
-    names: dict[Column, str] = {}
+def _match(row: Row, wanted: dict[str, tuple[Column, int]]) -> tuple[dict[Column, int], dict[Column, str]]:
+    """Of several columns that a field may have, the one that the profile names first."""
+    best: dict[Column, tuple[int, int]] = {}
     for i, cell in enumerate(row.cells):
-        column = wanted.get(clean_label(cell))
-        if column is not None and column not in index:
-            index[column], names[column] = i, cell.strip()
-    return index, names
+        column, rank = wanted.get(clean_label(cell), (None, 0))
+        if column is not None and (column not in best or rank < best[column][0]):
+            best[column] = (rank, i)
+    index = {column: i for column, (_, i) in best.items()}
+    return index, {column: row.cells[i].strip() for column, i in index.items()}

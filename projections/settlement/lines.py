@@ -17,6 +17,7 @@ FileFindingCode = Literal[
     "count_mismatch",
     "total_mismatch",
     "trailer_missing",
+    "control_mismatch",
     "repeated_line_id",
     "month_mismatch",
     "rows_refused",

@@ -118,6 +118,8 @@ class LineMaker:
             key = clean_key(cells[i])
         except CellRefused as error:
             raise self._refused(column, cells, str(error)) from error
+        if key in self._profile.empty_marks:
+            key = ""
         if not key and column in self._profile.required:
             raise self._refused(column, cells, "is empty")
         return key.upper() if self._upper and column == "bill_id" else key
@@ -140,7 +142,7 @@ class LineMaker:
         if known is None:
             rule = self._profile.currency
             word = clean_text(text)
-            code = rule.aliases.get(word, word) or rule.default
+            code = rule.aliases.get(word, word.upper() if rule.upper else word) or rule.default
             if not (len(code) == _CODE_LETTERS and code.isascii() and code.isalpha() and code.isupper()):
                 raise self._refused("currency", cells, "no ISO 4217 code, and the profile gives no alias")
             known = self._currency_cache[text] = (code, exponent(code))

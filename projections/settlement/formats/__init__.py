@@ -7,11 +7,15 @@ what the file declares of itself. Adding a format is one module and one line in 
 
 from __future__ import annotations
 
-from projections.settlement.formats import delimited
+from projections.settlement.formats import bai2, camt, delimited, mt940, workbook
 from projections.settlement.formats.base import Reader, Row, Rows
 
 READERS: dict[str, Reader] = {
     "csv": delimited.read,
+    "xlsx": workbook.read,
+    "mt940": mt940.read,
+    "camt": camt.read,
+    "bai2": bai2.read,
 }
 
 __all__ = ["READERS", "Reader", "Row", "Rows"]

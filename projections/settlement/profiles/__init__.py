@@ -18,7 +18,7 @@ import yaml
 from domain.errors import ConfigError
 from projections.settlement.lines import LineKind
 
-Format = Literal["csv"]
+Format = Literal["csv", "xlsx", "mt940", "camt", "bai2"]
 Column = Literal[
     "line_id",
     "bill_id",
@@ -59,6 +59,8 @@ class CurrencyRule(_Strict, frozen=True, kw_only=True):
     default: str = ""
     aliases: dict[str, str] = {}
     """The vendor's word → ISO 4217 code."""
+    upper: bool = False
+    """Codes may be written in lower case."""
 
 
 class StatusRule(_Strict, frozen=True, kw_only=True):
@@ -106,10 +108,11 @@ class Profile(_Strict, frozen=True, kw_only=True):
     trailer_required: bool = False
     declared: list[str] = []
     """Regular expressions over preamble and trailer rows (cells joined by commas), with the named groups ``count``,
-    ``amount``, ``currency``, ``month``: what the file says of itself."""
-    declared_sign: Literal[1, -1] = 1
+    ``amount`` (less ``minus``), ``currency``, ``month``, ``problem``: what the file says of itself."""
     effects: dict[str, EffectSection] = {}
     vendor_kinds: tuple[LineKind, ...] = ("fee",)
+    empty_marks: tuple[str, ...] = ()
+    """Texts that stand for an empty id (``/``)."""
     key_case: Literal["keep", "upper"] = "keep"
     """How bill numbers are normalised before they are compared."""
 

@@ -58,7 +58,7 @@ def _missing(question: Question) -> Finding | None:
     wrong = [
         f
         for f in question.month.file.findings
-        if f.code in {"month_mismatch", "trailer_missing"}
+        if f.code in {"month_mismatch", "trailer_missing", "control_mismatch"}
         or (f.code == "count_mismatch" and f.declared > f.found)
         or (f.code == "total_mismatch" and f.currency == item.currency)
     ]
