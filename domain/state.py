@@ -67,7 +67,8 @@ def _moved(state: TaskState, status: Status) -> Status:
 def _evolve_step(state: TaskState, event: e.Event) -> TaskState:
     match event:
         case e.ObservationRecorded():
-            fresh = state.status in {"opened", "claimed", "blocked", "allowed", "proposed"}
+            fresh = state.status in {"claimed", "blocked", "allowed", "proposed"}
+            fresh = fresh or (state.status == "opened" and state.mode == "record_only")
             stepped = state.status == "executed" and not state.effect_outstanding
             status: Status = "observed" if fresh or stepped else state.status
             return replace(state, status=status, account=event.account or state.account)

@@ -63,6 +63,12 @@ def test_an_effect_is_claimed_at_no_other_time(past: tuple[e.Event, ...], comman
     given(past).when(command).refused("claim.order")
 
 
+def test_a_look_at_the_screen_before_the_claim_neither_stands_for_it_nor_bars_it() -> None:
+    looked = given(f.opened(), f.observed())
+    looked.when(c.Propose(f.proposed(writes=False))).refused("propose.order")
+    looked.when(c.Claim(f.claimed())).then(f.claimed())
+
+
 @pytest.mark.parametrize(
     "command", [c.Claim(f.claimed(EffectKey("x"))), c.DenyClaim(f.claim_denied(EffectKey("x")))]
 )
