@@ -18,8 +18,6 @@ from domain.ids import StreamId, TenantId
 
 LEAF_BYTES = 53
 LEAF_VERSION = 1
-HASH_BYTES = 32
-_CHECKPOINT_LINES = 3
 
 
 def stream_tag(tenant: TenantId, stream: StreamId) -> bytes:
@@ -52,27 +50,3 @@ def decode_leaf(data: bytes) -> Leaf:
 def checkpoint_text(origin: str, size: int, root: bytes) -> str:
     """Body of a checkpoint note (C2SP tlog-checkpoint), with its final newline."""
     return f"{origin}\n{size}\n{base64.b64encode(root).decode()}\n"
-
-
-def parse_checkpoint(note: str) -> tuple[str, int, bytes]:
-    """Origin, size and root of a checkpoint, signed or bare; its signatures are not looked at.
-
-    ``ValueError`` for anything that isn't the text of a checkpoint. Lines after the root are extensions and allowed.
-    """
-    lines = note.split("\n")
-    if len(lines) < _CHECKPOINT_LINES + 1 or not lines[0]:
-        message = "a checkpoint has an origin, a size and a root, each on a line"
-        raise ValueError(message)
-    origin, size_text, root_text = lines[:_CHECKPOINT_LINES]
-    if not size_text.isascii() or not size_text.isdigit() or str(int(size_text)) != size_text:
-        message = f"{size_text[:40]!r} is not the size of a log"
-        raise ValueError(message)
-    try:
-        root = base64.b64decode(root_text, validate=True)
-    except ValueError as error:
-        message = "the root of a checkpoint is base64"
-        raise ValueError(message) from error
-    if len(root) != HASH_BYTES or base64.b64encode(root).decode() != root_text:
-        message = f"the root of a checkpoint has {HASH_BYTES} bytes"
-        raise ValueError(message)
-    return origin, int(size_text), root

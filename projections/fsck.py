@@ -15,12 +15,14 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
+from domain import notes
 from domain.chain import GENESIS, body_hash, entry_hash
 from domain.codec import decode
 from domain.errors import IntegrityError
 from domain.ids import TenantId
-from domain.log_format import encode_leaf, parse_checkpoint, stream_tag
+from domain.log_format import encode_leaf, stream_tag
 from domain.merkle import Frontier, leaf_hash
 from projections.findings import Finding, FsckReport
 from projections.fsck_blobs import BlobCheck
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from domain.events import Event
     from projections.reading import BlobReader
 
-__all__ = ["Anchor", "Finding", "FsckReport", "check"]
+__all__ = ["Anchor", "Finding", "FsckReport", "anchors_from", "check"]
 
 Progress = Callable[[int, int, str], None]
 """Called with what is done, what there is to do, and the tenant."""
@@ -97,6 +99,23 @@ class _Scan:
                 task=task,
             )
         )
+
+
+def anchors_from(checkpoints: Sequence[str]) -> list[Anchor]:
+    """Anchors out of checkpoint notes that were kept elsewhere; their origins end with the tenant's name.
+
+    Raises ``IntegrityError`` for a text that is no checkpoint. Who signed it is the caller's business: an anchor
+    only says what the log must agree with.
+    """
+    found = []
+    for note in checkpoints:
+        text = notes.split_note(note)[0]
+        parsed = notes.parse_checkpoint(text)
+        tenant = unquote(parsed.origin.rpartition("/")[2])
+        found.append(
+            Anchor(tenant=tenant, size=parsed.size, root=parsed.root, source="a checkpoint kept elsewhere")
+        )
+    return found
 
 
 def check(
@@ -170,10 +189,11 @@ def _anchors(
     for stored in reader.checkpoints(tenant):
         report.checkpoints += 1
         try:
-            _, size, root = parse_checkpoint(stored.note)
-        except ValueError as error:
-            report.add(Finding(code="checkpoint_unreadable", what=str(error), tenant=tenant))
+            signed = notes.parse_checkpoint(notes.split_note(stored.note)[0])
+        except IntegrityError as error:
+            report.add(Finding(code="checkpoint_unreadable", what=error.what, tenant=tenant))
             continue
+        size, root = signed.size, signed.root
         if size != stored.size:
             what = f"a checkpoint of {size} events is filed under {stored.size}"
             report.add(Finding(code="checkpoint_misfiled", what=what, tenant=tenant))

@@ -19,8 +19,6 @@ from domain.envelope import Draft, Recorded, StoredRow
 from domain.errors import CommandRefused
 from domain.events import TaskClaimed, TaskClaimReleased, name_of
 from domain.ids import EffectKey, StreamId, TenantId
-from domain.log_format import encode_leaf, stream_tag
-from domain.merkle import Frontier, leaf_hash
 from domain.ports import ClaimInfo, Clock, Receipt
 from executor.runtime.system import SystemClock
 from executor.store import schema
@@ -28,6 +26,7 @@ from executor.store.committer import Committer, Writer
 from executor.store.engine import explain, open_engine, prepare
 from executor.store.requests import ClaimRequest, Entry, Placed, ReleaseRequest, Request
 from executor.store.sqlite_writer import SqliteWriter
+from executor.store.tree import derive_tree
 from executor.store.urls import store_url
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class RecordLog:
         table = schema.event
         while True:
             where = (table.c.tenant == tenant, table.c.stream == stream, table.c.version > after)
-            rows = self._fetch(_event_rows(*where).order_by(table.c.version).limit(_PAGE))
+            rows = self.fetch(_event_rows(*where).order_by(table.c.version).limit(_PAGE))
             for row in rows:
                 yield read(_stored_row(row))
             if len(rows) < _PAGE:
@@ -103,7 +102,7 @@ class RecordLog:
             & (release.c.effect_key == claim.c.effect_key)
             & (release.c.generation == claim.c.generation)
         )
-        rows = self._fetch(
+        rows = self.fetch(
             select(claim.c.stream, claim.c.principal, claim.c.claimed_at_us)
             .select_from(claim.outerjoin(release, given_back))
             .where(claim.c.tenant == tenant, claim.c.effect_key == effect_key, release.c.generation.is_(None))
@@ -117,7 +116,8 @@ class RecordLog:
             effect_key=effect_key, stream=StreamId(stream), principal=principal, since_us=since_us
         )
 
-    def _fetch(self, statement: Select[Any]) -> Sequence[Any]:
+    def fetch(self, statement: Select[Any]) -> Sequence[Any]:
+        """Rows of a query; ``WorldError`` when the database fails."""
         try:
             with self.engine.connect() as connection:
                 return connection.execute(statement).all()
@@ -128,7 +128,7 @@ class RecordLog:
         """Where the request's events stand, if these very events are stored already; None if they are not."""
         table = schema.event
         ids = [entry.event_id for entry in request.entries]
-        rows = self._fetch(_event_rows(table.c.tenant == request.tenant, table.c.event_id.in_(ids)))
+        rows = self.fetch(_event_rows(table.c.tenant == request.tenant, table.c.event_id.in_(ids)))
         by_id = {row.event_id: row for row in rows}
         for entry in request.entries:
             row = by_id.get(entry.event_id)
@@ -143,28 +143,9 @@ class RecordLog:
             first_position=by_id[ids[0]].position,
             last_position=last.position,
             recorded_at_us=last.recorded_at_us,
-            root=self._root_at(request.tenant, last.position),
+            root=derive_tree(self, TenantId(request.tenant), (last.position,))[last.position],
             repeated=True,
         )
-
-    def _root_at(self, tenant: str, size: int) -> bytes:
-        """Root of the tenant's first ``size`` entries, recomputed from them."""
-        table, frontier, after = schema.event, Frontier(), 0
-        columns = (table.c.position, table.c.stream, table.c.version, table.c.entry_hash)
-        while after < size:
-            rows = self._fetch(
-                select(*columns)
-                .where(table.c.tenant == tenant, table.c.position > after, table.c.position <= size)
-                .order_by(table.c.position)
-                .limit(10_000)
-            )
-            if not rows:
-                break
-            for row in rows:
-                tag = stream_tag(TenantId(tenant), StreamId(row.stream))
-                frontier.append(leaf_hash(encode_leaf(tag, row.version, row.entry_hash)))
-            after = rows[-1].position
-        return frontier.root()
 
 
 def open_record(url: str, *, clock: Clock | None = None) -> RecordLog:

@@ -9,6 +9,20 @@ CREATE TABLE IF NOT EXISTS tenant_grant (
   role_name text NOT NULL, tenant text NOT NULL, PRIMARY KEY (role_name, tenant)
 );
 
+-- A role sees the rows of its tenants and no others; the owner of the tables sees all.
+DO $$
+DECLARE name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['event', 'claim', 'claim_release', 'tenant_head', 'checkpoint', 'attestation'] LOOP
+    EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
+    EXECUTE format(
+      'CREATE POLICY own_tenants ON %I USING (tenant = ANY (ARRAY('
+      'SELECT g.tenant FROM tenant_grant g WHERE g.role_name = session_user)))', name);
+  END LOOP;
+END $$;
+ALTER TABLE tenant_grant ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own_grants ON tenant_grant USING (role_name = session_user);
+
 CREATE OR REPLACE FUNCTION proofreel_refuse(facts jsonb) RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -128,3 +142,7 @@ BEGIN
     WHERE h.tenant = p_tenant;
   RETURN QUERY SELECT head.size + 1, pos, at_now, top;
 END $$;
+
+-- Only roles that were granted it may append.
+REVOKE ALL ON FUNCTION proofreel_append(
+  text, text[], bigint[], text[], text[], bytea[], bigint, text, text, text, text, text, text, text) FROM PUBLIC;
