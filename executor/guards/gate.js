@@ -129,7 +129,7 @@ new MutationObserver((records) => {
   if (records.some((r) => [...r.addedNodes].includes(document.documentElement))) hook();
 }).observe(document, { childList: true });
 
-P.viewport = () => ({ scale: devicePixelRatio, left: scrollX, top: scrollY });
+P.viewport = () => ({ scale: devicePixelRatio, left: scrollX, top: scrollY, width: innerWidth, height: innerHeight });
 P.observeMarked = (options) => (marked && marked.isConnected ? describe(marked, options) : null);
 P.observeNode = (node, options) => {
   const e = node.nodeType === 1 ? node : node.parentElement;

@@ -142,6 +142,7 @@ class RequestHold:
             self.strays.append(name)
             return False
         if self._login_path and path == self._login_path:
+            self._sent[request] = Sent(name)
             return True
         before = sum(not sent.aborted for sent in self._sent.values())
         seen = read_request(

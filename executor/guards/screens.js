@@ -87,7 +87,7 @@ P.secretRects = () => ({
 });
 P.toasts = () =>
   (C.toast ? P.all(document, C.toast) : []).filter(P.visible).map(P.text).filter(Boolean).join(" | ").slice(0, 400);
-P.pulse = () => ({ state: hash(P.state()), toast: P.toasts() });
+P.pulse = () => ({ state: hash(P.state()), toast: P.toasts(), loaded: document.readyState === "complete" });
 P.look = () => {
   const shown = C.account ? document.querySelector(C.account) : null;
   return {

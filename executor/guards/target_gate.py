@@ -46,6 +46,15 @@ class _Live:
     guarded: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What the script described, and where its frame is."""
+
+    raw: dict[str, Any]
+    place: Place
+    offset: tuple[float, float]
+
+
 @dataclass(slots=True)
 class _Armed:
     live: _Live
@@ -131,25 +140,36 @@ class TargetGate:
     def _observe_marked(
         self, locator: Locator, options: dict[str, Any], fields: FieldMap | None
     ) -> Target | None:
-        self.world.take(lambda m: m.body["kind"] == "mark")
         try:
-            locator.evaluate(DISPATCH_MARK, self.world.mark)
-            marks = self.world.take(lambda m: m.body["kind"] == "mark", limit_ms=EVENT_WAIT_MS)
-            place = next((p for p in self.world.places() if marks and p.unique_id == marks[-1].place), None)
-            if place is None:
-                return None
-            raw = self.world.call("observeMarked", options, place=place)
-            if raw is None:
-                return None
-            offset = (0.0, 0.0)
-            if not self.world.is_main(place):
-                box = locator.bounding_box()
-                if box is None:
-                    return None
-                offset = (box["x"] - raw["rect"][0], box["y"] - raw["rect"][1])
+            seen = self._mark(locator, options)
+            if seen is not None and not self._in_view(seen):
+                locator.scroll_into_view_if_needed()
+                seen = self._mark(locator, options)
         except (PlaywrightError, WorldGone):
             return None
-        return self._keep(raw, place, offset, fields)
+        return None if seen is None else self._keep(seen.raw, seen.place, seen.offset, fields)
+
+    def _mark(self, locator: Locator, options: dict[str, Any]) -> _Seen | None:
+        """Hand the located element into the script's world: by an event that only the script knows."""
+        self.world.take(lambda m: m.body["kind"] == "mark")
+        locator.evaluate(DISPATCH_MARK, self.world.mark)
+        marks = self.world.take(lambda m: m.body["kind"] == "mark", limit_ms=EVENT_WAIT_MS)
+        place = next((p for p in self.world.places() if marks and p.unique_id == marks[-1].place), None)
+        raw = None if place is None else self.world.call("observeMarked", options, place=place)
+        if place is None or raw is None:
+            return None
+        if self.world.is_main(place):
+            return _Seen(raw, place, (0.0, 0.0))
+        box = locator.bounding_box()
+        if box is None:
+            return None
+        return _Seen(raw, place, (box["x"] - raw["rect"][0], box["y"] - raw["rect"][1]))
+
+    def _in_view(self, seen: _Seen) -> bool:
+        """Is the middle of the element within the page's viewport?"""
+        view = self.world.call("viewport")
+        x, y = seen.raw["x"] + seen.offset[0], seen.raw["y"] + seen.offset[1]
+        return bool(0 <= x < view["width"] and 0 <= y < view["height"])
 
     def _observe_point(self, point: Point, options: dict[str, Any], fields: FieldMap | None) -> Target | None:
         main = self.world.main()

@@ -299,7 +299,7 @@ class BrowserTool:
             report = self.inputs.click(self._login_part(form.submit_selector))
             if report.blocked or not report.delivered:
                 raise WorldError("the log-in button could not be pressed")
-            self._settle(Settle())
+            self._settle(Settle(), awaits_write=True)
         except PlaywrightError as error:
             raise WorldError(f"log-in failed: {type(error).__name__}") from None
         finally:
@@ -377,18 +377,18 @@ class BrowserTool:
     def _settle(self, settle: Settle, *, awaits_write: bool = False) -> str:
         """Wait until network and document are quiet, or the limit; returns what a toast said meanwhile."""
         began = quiet_since = time.monotonic()
-        last, toast, first = "", "", None
+        last, toast = "", ""
         while (time.monotonic() - began) * 1000 < settle.limit_ms:
             try:
                 pulse = self.world.call("pulse")
             except WorldGone:
                 quiet_since = time.monotonic()
                 continue
-            first = pulse["toast"] if first is None else first
             toast = pulse["toast"] or toast
             now = time.monotonic()
             waits = awaits_write and not self.hold.has_sent() and (now - began) * 1000 < WRITE_GRACE_MS
-            if pulse["state"] != last or self.hold.is_busy() or waits:
+            busy = waits or self.hold.is_busy() or not pulse["loaded"]
+            if pulse["state"] != last or busy:
                 quiet_since, last = now, pulse["state"]
             elif (now - quiet_since) * 1000 >= settle.quiet_ms:
                 break

@@ -120,8 +120,10 @@ CONFIRMS = {
         True,
     ),
     "without a role": (
-        "<div class=dim></div><div class=box>退款 SO-77 <div>确定吗</div>"
-        "<a class=btn-ok>确 定</a><a class=btn-no>取 消</a></div>",
+        (
+            "<div class=dim></div><div class=box>退款 SO-77 <div>确定吗</div>"
+            "<a class=btn-ok>确 定</a><a class=btn-no>取 消</a></div>"
+        ),
         True,
     ),
     "in the row": (
@@ -133,8 +135,10 @@ CONFIRMS = {
         True,
     ),
     "dialog element": (
-        "<dialog id=d>SO-77 삭제할까요? <button>확인</button><button>취소</button></dialog>"
-        "<script>d.showModal()</script>",
+        (
+            "<dialog id=d>SO-77 삭제할까요? <button>확인</button><button>취소</button></dialog>"
+            "<script>d.showModal()</script>"
+        ),
         True,
     ),
     "toast": ("<div role=status class=box>SO-77 updated</div>", False),
