@@ -25,7 +25,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "data/page/style.css": frozenset(
         {
-            "fe10d832521a22a24c5eab4147463bb81dd6bb4109ad33734cf4f0da6a7df68a",
+            "276a8fb170a5e5793ae181198d5e77ffaa90156d5c056c9cd7c64d29773a8e27",
         }
     ),
     "data/page/words.js": frozenset(

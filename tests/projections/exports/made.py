@@ -90,19 +90,19 @@ class Made:
 
     def screen(self, text: str, role: FrameRole = "observed", *, kind: str = "PNG") -> FrameRef:
         """A screen of a small back office that shows ``text``."""
-        image = Image.new("RGB", (320, 200), "#f7f8fa")
+        image = Image.new("RGB", (1280, 800), "#f7f8fa")
         draw = ImageDraw.Draw(image)
-        draw.rectangle((0, 0, 320, 24), fill="#20406b")
-        draw.rectangle((230, 60, 300, 80), outline="#20406b", fill="#dfe9f6")
-        draw.text((8, 6), "Difference bills", fill="white")
-        draw.text((8, 64), text, fill="black")
+        draw.rectangle((0, 0, 1280, 40), fill="#eaf0f7")
+        draw.rectangle((600, 10, 680, 34), outline="#20406b", fill="#dfe9f6")
+        draw.text((20, 14), text, fill="black")
+        draw.text((20, 80), "Difference bills of November", fill="#20406b")
         target = io.BytesIO()
         image.save(target, kind, lossless=True)
         return FrameRef(
             role=role,
             sha256=self.keep(target.getvalue()),
-            width=320,
-            height=200,
+            width=1280,
+            height=800,
             media_type=f"image/{kind.lower()}",
         )
 
@@ -136,7 +136,7 @@ def _write(made: Made, task: TaskBook, text: str, *, toast: str) -> None:
     task.register()
     before = _observe(made, task, text)
     action = task.propose(writes=True, label="标记处理")
-    task.judge(action, frames=[FrameRef(role="before", sha256=before.sha256, width=320, height=200)])
+    task.judge(action, frames=[FrameRef(role="before", sha256=before.sha256, width=1280, height=800)])
     task.attempt(action)
     task.add(
         e.ActionExecuted(action_id=action, latency_us=41_000, toast=toast),
