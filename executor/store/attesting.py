@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 import httpx
-from rfc3161_client import TimestampRequestBuilder, decode_timestamp_response
+from rfc3161_client import HashAlgorithm, TimeStampRequest, TimestampRequestBuilder, decode_timestamp_response
 from sqlalchemy import func, select
 
 from domain import notes
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from executor.store.log import RecordLog
 
 TIMEOUT_S: Final = 30.0
+_REFUSAL_BYTES: Final = 256
+"""A refusal is short: a status and a few words."""
 _TRIES: Final = 2
 """The witness names its last size in the first answer; the second request starts from there."""
 
@@ -83,19 +85,17 @@ def timestamp_checkpoint(log: RecordLog, tenant: TenantId, note: str, *, url: st
     Whether the authority is to be believed is the verifier's question, who brings its certificate.
     """
     text = notes.split_note(note)[0]
-    request = TimestampRequestBuilder().data(text.encode()).nonce(nonce=True).build()
+    request = (
+        TimestampRequestBuilder()
+        .data(text.encode())
+        .hash_algorithm(HashAlgorithm.SHA256)
+        .nonce(nonce=True)
+        .build()
+    )
     answer = _post(url, request.as_bytes(), media_type="application/timestamp-query")
     if answer.status_code != HTTPStatus.OK:
         raise WorldError(f"the time-stamping authority answered {answer.status_code}", remedy="check its URL")
-    try:
-        response = decode_timestamp_response(answer.content)
-        token = response.tst_info
-    except ValueError as error:
-        raise WorldError("the time-stamping authority gave no time stamp", remedy="check its URL") from error
-    if token.nonce != request.nonce or token.message_imprint.message != request.message_imprint.message:
-        raise IntegrityError(
-            "the time stamp is not for this checkpoint", where=f"log of {tenant}", remedy="ask again"
-        )
+    _require_answer(answer.content, request, where=f"log of {tenant}")
     checkpoint = notes.parse_checkpoint(text)
     keep_attestation(
         log,
@@ -107,6 +107,28 @@ def timestamp_checkpoint(log: RecordLog, tenant: TenantId, note: str, *, url: st
         now_us=clock.now_us(),
     )
     return answer.content
+
+
+def _require_answer(content: bytes, request: TimeStampRequest, *, where: str) -> None:
+    """Raise unless ``content`` is a time stamp for this very request.
+
+    A refusal holds no imprint and an old answer another nonce. Authorities that send their chain often order it
+    against DER, which the strict parser refuses and ``openssl ts`` accepts; such an answer is kept when it holds the
+    imprint and the nonce.
+    """
+    imprint, nonce = request.message_imprint.message, request.nonce
+    try:
+        token = decode_timestamp_response(content).tst_info
+        same = token.message_imprint.message == imprint and token.nonce == nonce
+    except ValueError:
+        wanted = (nonce or 0).to_bytes(((nonce or 0).bit_length() + 7) // 8, "big")
+        same = imprint in content and wanted in content
+        if imprint not in content and len(content) < _REFUSAL_BYTES:
+            raise WorldError(
+                "the time-stamping authority refused", remedy="check its URL and policy"
+            ) from None
+    if not same:
+        raise IntegrityError("the time stamp is not for this checkpoint", where=where, remedy="ask again")
 
 
 def _last_witnessed(log: RecordLog, tenant: TenantId, witness: str) -> int:
