@@ -45,10 +45,8 @@ from executor.tools.base import (
 )
 from executor.tools.inputs import Inputs
 from executor.tools.outcome import Happened, conclude
+from executor.tools.quiet import wait_until_quiet
 
-TICK_MS = 20
-WRITE_GRACE_MS = 1_000
-"""How long a writing step may take until its request leaves."""
 ACTION_LIMIT_MS = 10_000
 NAVIGATION_LIMIT_MS = 30_000
 PROBE_LIMIT_MS = 10_000
@@ -349,6 +347,7 @@ class BrowserTool:
         began = time.perf_counter_ns()
         self.hold.begin(rule if step.writes else None, intent)
         known_dialogs = len(self._dialogs)
+        shown = self._toast() if step.writes else ""
         failure, toast = "", ""
         try:
             report = self.inputs.give(step, target)
@@ -356,7 +355,7 @@ class BrowserTool:
             report, failure = self.gate.disarm(), first_line(error)
         if not (report.blocked and self.mode == "guarded"):
             try:
-                toast = self._settle(settle or Settle(), awaits_write=step.writes)
+                toast = self._settle(settle or Settle(), awaits_write=step.writes, shown=shown)
             except (PlaywrightError, WorldError) as error:
                 failure = failure or first_line(error)
         return conclude(
@@ -374,23 +373,11 @@ class BrowserTool:
             login_path=self.rules.login_path,
         )
 
-    def _settle(self, settle: Settle, *, awaits_write: bool = False) -> str:
-        """Wait until network and document are quiet, or the limit; returns what a toast said meanwhile."""
-        began = quiet_since = time.monotonic()
-        last, toast = "", ""
-        while (time.monotonic() - began) * 1000 < settle.limit_ms:
-            try:
-                pulse = self.world.call("pulse")
-            except WorldGone:
-                quiet_since = time.monotonic()
-                continue
-            toast = pulse["toast"] or toast
-            now = time.monotonic()
-            waits = awaits_write and not self.hold.has_sent() and (now - began) * 1000 < WRITE_GRACE_MS
-            busy = waits or self.hold.is_busy() or not pulse["loaded"]
-            if pulse["state"] != last or busy:
-                quiet_since, last = now, pulse["state"]
-            elif (now - quiet_since) * 1000 >= settle.quiet_ms:
-                break
-            self.page.wait_for_timeout(TICK_MS)
-        return toast
+    def _toast(self) -> str:
+        try:
+            return str(self.world.call("toasts"))
+        except WorldGone:
+            return ""
+
+    def _settle(self, settle: Settle, *, awaits_write: bool = False, shown: str = "") -> str:
+        return wait_until_quiet(self.world, self.hold, settle, awaits_write=awaits_write, shown=shown)

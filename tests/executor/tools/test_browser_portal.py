@@ -138,7 +138,8 @@ def untouched(running_portal: PortalThread) -> list[str]:
 @pytest.fixture
 def clerk(running_portal: PortalThread, logged_in: BrowserTool, untouched: list[str]) -> Clerk:
     running_portal.control.reset()
-    logged_in.login(LOGIN, "svc-acme", running_portal.accounts["svc-acme"].password)
+    if logged_in.probe().account != "svc-acme":
+        logged_in.login(LOGIN, "svc-acme", running_portal.accounts["svc-acme"].password)
     bill = running_portal.truth.bill(untouched.pop())
     while bill.currency != "CNY":
         bill = running_portal.truth.bill(untouched.pop())
