@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 import orjson
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -32,6 +33,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT_CONFIG = "proofreel.yaml"
 STORE_ENV = "PROOFREEL_STORE"
 BLOBS_ENV = "PROOFREEL_BLOBS"
+SHORT_CELL = 24
+"""Characters up to which a table's cells are never folded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,12 +139,14 @@ def print_json(value: object) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table for people."""
-    table = Table(title=title, title_justify="left", header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(str(cell) for cell in row))
+    """A table for people: short cells stay on one line, long ones fold."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(columns):
+        widest = max((len(row[number]) for row in cells), default=0)
+        table.add_column(column, overflow="fold", no_wrap=widest <= SHORT_CELL)
+    for row in cells:
+        table.add_row(*row)
     Console().print(table)
 
 

@@ -1,0 +1,195 @@
+"""``proofreel serve``: the desk over a record, and the door for what people decide there."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from domain.errors import CommandRefused, ConfigError
+from domain.events import TakeoverResolved
+from domain.ids import TaskId, TenantId
+from executor.approvals import answer
+from executor.cli.common import (
+    config_option,
+    configured,
+    json_option,
+    one_tenant,
+    places,
+    print_json,
+    store_options,
+    tenant_option,
+)
+from executor.config import Config
+from executor.runtime.streams import TaskStream
+from executor.runtime.system import SystemClock, SystemIds
+from executor.store.log import RecordLog, open_record
+from executor.takeover import resolve, take
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+Resolution = Literal["effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do"]
+MAX_PORT = 65535
+
+
+class RecordedDecisions:
+    """The desk's ``OperatorActions``: each decision is recorded as the configured person's, or refused.
+
+    One record is open for all of them. The rules are those of the commands ``approvals`` and ``takeover``.
+    """
+
+    def __init__(self, config: Config, log: RecordLog) -> None:
+        self._config = config
+        self._log = log
+
+    def people(self, tenant: str) -> Sequence[str]:
+        """Configured people who may act for the tenant."""
+        return [person.principal for person in self._config.people if tenant in person.tenants]
+
+    def answer(
+        self,
+        tenant: str,
+        task: str,
+        *,
+        approval: str,
+        verdict: Literal["grant", "deny"],
+        person: str,
+        note: str,
+    ) -> None:
+        """Grant or deny exactly the request that the person saw."""
+        stream = self._stream(tenant, task, person)
+        request = stream.state.request
+        if request is not None and request.approval_id != approval:
+            raise CommandRefused(
+                "approval.changed", "another request has taken its place", remedy="look at the new one first"
+            )
+        answer(stream, self._config.person(person), verdict, note=note, now_us=SystemClock().now_us())
+
+    def take(self, tenant: str, task: str, *, person: str) -> None:
+        """Own the task."""
+        stream = self._stream(tenant, task, person)
+        take(stream, stream.principal)
+
+    def resolve(self, tenant: str, task: str, *, resolution: Resolution, person: str, note: str) -> None:
+        """Close the takeover."""
+        stream = self._stream(tenant, task, person)
+        resolve(stream, TakeoverResolved(owner=stream.principal, resolution=resolution, note=note))
+
+    def _stream(self, tenant: str, task: str, person: str) -> TaskStream:
+        who = self._config.person(person)
+        if tenant not in who.tenants:
+            raise CommandRefused("person.tenant", f"{person} does not act for tenant {tenant}")
+        stream = TaskStream(
+            self._log,
+            ids=SystemIds(),
+            clock=SystemClock(),
+            tenant=TenantId(tenant),
+            task_id=TaskId(task),
+            run_id=None,
+            principal=who.principal,
+        )
+        if stream.load().status == "new":
+            raise ConfigError(f"there is no task {task}", remedy="see 'proofreel tasks'")
+        return stream
+
+
+@click.command(epilog="Example: proofreel serve --config proofreel.yaml --port 8501")
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to bind; loopback, as there is no log-in."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, MAX_PORT),
+    default=8501,
+    show_default=True,
+    help="Port; 0 takes a free one.",
+)
+@click.option(
+    "--views",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep the stored views here, to start faster next time; by default they are temporary.",
+)
+@config_option
+@store_options
+@tenant_option
+@json_option
+def serve(
+    host: str,
+    port: int,
+    views: Path | None,
+    config_path: Path,
+    store: str | None,
+    blobs: str | None,
+    tenant: str | None,
+    as_json: bool,  # noqa: FBT001 - click passes flags by name
+) -> int:
+    """Serve the desk: replay, month end, evidence chains, queue and metrics, for this machine."""
+    from projections.blobs import open_blob_reader
+    from projections.reading import open_reader
+    from replay_ui.access import LocalAccess
+    from replay_ui.asgi import create_app
+    from replay_ui.asgi import serve as run_server
+    from replay_ui.bundles import bundle_routes
+    from replay_ui.data import Desk
+    from replay_ui.evidence import Evidence
+    from replay_ui.session import open_desk
+
+    where = places(store, blobs, config_path)
+    config = configured(config_path) if config_path.exists() else None
+    with contextlib.ExitStack() as stack:
+        reader = stack.enter_context(open_reader(where.store))
+        known = reader.tenants()
+        only = None if tenant is None else {one_tenant(tenant, known)}
+        desk = Desk(
+            reader, open_blob_reader(where.blobs), stack.enter_context(view_database(views)), tenants=only
+        )
+        access = LocalAccess(desk)
+        actions = None
+        if config is not None and config.people:
+            actions = RecordedDecisions(config, stack.enter_context(open_record(where.store)))
+        open_desk(desk, access, actions)
+        app = create_app(Evidence(desk), access, more=bundle_routes(desk, access))
+        stack.enter_context(stopping_cleanly())
+        run_server(app, access, host=host, port=port, ready=lambda url: announce(url, known, as_json=as_json))
+    return 0
+
+
+@contextlib.contextmanager
+def stopping_cleanly() -> Iterator[None]:
+    """Ctrl-C and a request to terminate end the desk in the same orderly way: what is open is closed."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with contextlib.suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def view_database(kept: Path | None) -> Iterator[sa.Engine]:
+    """Database of the stored views; a temporary one goes with the desk."""
+    import sqlalchemy as sa
+
+    with contextlib.ExitStack() as stack:
+        path = kept
+        if path is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="proofreel-views-"))
+            path = Path(folder) / "views.db"
+        engine = sa.create_engine(f"sqlite:///{path}")
+        stack.callback(engine.dispose)
+        yield engine
+
+
+def announce(url: str, tenants: Sequence[str], *, as_json: bool) -> None:
+    """Say where the desk is."""
+    if as_json:
+        print_json({"url": url, "tenants": tenants})
+    else:
+        click.echo(f"desk at {url} (stop with Ctrl-C)")

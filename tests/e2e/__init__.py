@@ -1,0 +1,1 @@
+"""End to end: few, in a real browser, against the sandbox's portal."""
