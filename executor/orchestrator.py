@@ -32,7 +32,7 @@ from executor.findings import (
     was_denied,
 )
 from executor.orders import WorkOrder
-from executor.readback import Expectation, ReadbackFact, verify
+from executor.readback import Expectation, Missing, ReadbackFact, verify
 from executor.recipe import ActionSection
 from executor.runtime.kit import Hands, Kit
 from executor.runtime.steps import AUTH_VERDICTS, Ended, Job, StepRunner
@@ -170,6 +170,9 @@ class Orchestrator:
         try:
             known = self._snapshot(intent).extra
             hands = self._open_hands()
+        except Missing as error:
+            self._fail(stream, Check(guard="intent", verdict="intent_mismatch", found=error.what))
+            return
         except WorldError as error:
             self._fail(stream, Check(guard="tool", verdict="server_trouble", found=error.what))
             raise
@@ -196,7 +199,7 @@ class Orchestrator:
         """Right before the write: policy, approval, the state it starts from, and the way back (B10, B11)."""
         kit = self._kit
         decision = grade(kit.policy, kit.rules[intent.action], intent)
-        if decision.effect == "ask" and stream.state.approved_digest != proposed.digest:
+        if decision.effect == "ask" and not _is_approved(stream.state, proposed, kit.clock.now_us()):
             request = e.ApprovalRequested(
                 approval_id=kit.ids.uuid(),
                 action_id=proposed.action_id,
@@ -293,7 +296,10 @@ class Orchestrator:
         )
 
     def second_look(self, order: WorkOrder) -> Outcome:
-        """Read a succeeded task back once more; reversed or doubled effects reopen it (X9). Seals what has ended."""
+        """Read a succeeded task back once more; reversed or doubled effects reopen it (X9). Seals what has ended.
+
+        Success stays provisional, and unsealed, until every source could be read and agrees.
+        """
         stream = self.stream_of(order)
         if stream.state.status == "succeeded" and not stream.state.sealed:
             facts = self.read_back(stream, "later", deadline_s=0.0)
@@ -302,6 +308,8 @@ class Orchestrator:
                 words = in_words(wrong[0])
                 stream.stage(c.Reopen(e.TaskReopened(reason=words)))
                 self._hand_over(stream, Check(guard="effect", verdict="noop", found=words), "critical")
+            elif any(isinstance(fact, e.ReadbackInconclusive) for fact in facts):
+                return self._outcome(stream, order)
         if stream.state.status in TERMINAL and not stream.state.sealed:
             self.seal(stream)
         return self._outcome(stream, order)
@@ -349,3 +357,9 @@ class Orchestrator:
             blocks=stream.state.blocks,
             steps=stream.state.steps,
         )
+
+
+def _is_approved(state: TaskState, proposed: e.ActionProposed, now_us: int) -> bool:
+    """True if a person allowed exactly this action and their word still holds."""
+    request = state.request
+    return request is not None and state.approved_digest == proposed.digest and now_us < request.expires_at_us
