@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from playwright.sync_api import BrowserContext, Page, Route
 from playwright.sync_api import Error as PlaywrightError
@@ -16,6 +17,7 @@ from domain.errors import WorldError
 from domain.policy import ReadbackSource
 from domain.values import BusinessState, to_minor
 from executor.config import Secret
+from executor.readback import Missing
 from executor.tools.base import LoginForm
 
 TIMEOUT_MS = 5_000
@@ -55,11 +57,13 @@ class DetailReadback:
         self._page: Page | None = None
 
     def read(self, bill_id: str) -> BusinessState:
-        """The bill as the page shows it now; ``WorldError`` when it can't be read."""
+        """The bill as the page shows it now; ``Missing`` when there is none, ``WorldError`` when unreadable."""
         try:
             page = self._opened()
             response = page.goto(self._where.url.format(bill_id=bill_id))
-            if response is not None and response.status >= 400:  # noqa: PLR2004 - first HTTP error code
+            if response is not None and response.status == HTTPStatus.NOT_FOUND:
+                raise Missing(f"{self.account} finds no detail page of {bill_id}")
+            if response is not None and response.status >= HTTPStatus.BAD_REQUEST:
                 raise WorldError(f"the detail page of {bill_id} answers {response.status} to {self.account}")
             if self._form.url.rstrip("/") in page.url:
                 self._log_in(page)

@@ -27,6 +27,10 @@ POLL_S = 0.15
 ReadbackFact = ReadbackConfirmed | ReadbackMismatched | ReadbackInconclusive
 
 
+class Missing(WorldError):
+    """The target answers and has no such thing: the order is wrong, the world is not gone."""
+
+
 @runtime_checkable
 class Readback(Protocol):
     """One independent source."""
@@ -36,7 +40,10 @@ class Readback(Protocol):
     """Account of the reading session."""
 
     def read(self, bill_id: str) -> BusinessState:
-        """The bill as this source shows it now; ``WorldError`` when it can't be read or doesn't exist there."""
+        """The bill as this source shows it now.
+
+        Raises ``Missing`` when it isn't there, ``WorldError`` when it can't be read.
+        """
         ...
 
 
@@ -60,7 +67,10 @@ class HttpSession:
         self._logged_in = False
 
     def get(self, path: str, **params: str) -> httpx.Response:
-        """GET with one log-in if the session is new or was ended; ``WorldError`` when it can't be had."""
+        """GET with one log-in if the session is new or was ended.
+
+        Raises ``Missing`` when there is nothing under that path, ``WorldError`` when it can't be had.
+        """
         try:
             for attempt in range(2):
                 if not self._logged_in:
@@ -74,6 +84,8 @@ class HttpSession:
                 f"readback account {self.account} can't reach {path}: {type(error).__name__}",
                 remedy="check that the target is up",
             ) from None
+        if response.status_code == httpx.codes.NOT_FOUND:
+            raise Missing(f"readback account {self.account} finds no {path}")
         if not response.is_success:
             raise WorldError(f"readback account {self.account} got {response.status_code} for {path}")
         return response
@@ -179,11 +191,11 @@ class ReadLane:
         return b"\n".join(pages), bills
 
     def read(self, bill_id: str) -> BusinessState:
-        """One bill of the list; ``WorldError`` when the account's tenant has no such bill."""
+        """One bill of the list; ``Missing`` when the account's tenant has no such bill."""
         rows = self._session.get(self._path, bill_id=bill_id).json()[self._rows]
         found = [state for state in (_state(row, self._keys) for row in rows) if state.bill_id == bill_id]
         if not found:
-            raise WorldError(f"the list of {self.account} has no bill {bill_id}")
+            raise Missing(f"the list of {self.account} has no bill {bill_id}")
         return found[0]
 
 

@@ -51,9 +51,14 @@ class BatchResult:
 
 
 class BatchRunner:
-    """Runs one batch; ``hands`` opens a browser session when the first order needs it."""
+    """Runs one batch; ``hands`` opens a browser session when the first order needs it.
 
-    def __init__(self, kit: Kit, batch: Batch, setting: Setting, *, hands: Callable[[], Hands]) -> None:
+    ``setting`` is asked when the run is new: starting a browser to learn its version is no use to a restart.
+    """
+
+    def __init__(
+        self, kit: Kit, batch: Batch, setting: Callable[[], Setting], *, hands: Callable[[], Hands]
+    ) -> None:
         self._kit = kit
         self._batch = batch
         self._setting = setting
@@ -100,13 +105,13 @@ class BatchRunner:
         return result
 
     def _begin(self) -> None:
-        setting = self._setting
         if self._run.load():
             unsettled = sum(
                 self._orchestrator.stream_of(order).state.effect_outstanding for order in self._batch.orders
             )
             self._run.append(e.RunResumed(unsettled=unsettled))
             return
+        setting = self._setting()
         started = e.RunStarted(
             mode="guarded",
             agent=setting.agent,

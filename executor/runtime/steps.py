@@ -69,6 +69,7 @@ class StepRunner:
     def run(self, job: Job) -> Ended:
         """Perform all steps in order; what stops them for no final reason is planned again once, from the start."""
         self._spent = Spent()
+        self._close_left_open(job.stream)
         for _ in range(MAX_PLANS):
             ended = self._plan(job)
             final = ended.check.verdict in FATAL or ended.check.guard == "budget"
@@ -76,6 +77,13 @@ class StepRunner:
                 break
         job.stream.flush()
         return ended
+
+    def _close_left_open(self, stream: TaskStream) -> None:
+        """A step without an effect that a stop left open can't be settled by readback: it is planned again."""
+        left = stream.state.open_attempt
+        if left is not None and not left.writes:
+            reason = "the executor stopped between the attempt and its outcome"
+            stream.submit(c.Report(e.ActionOutcomeUnknown(action_id=left.action_id, reason=reason)))
 
     def _plan(self, job: Job) -> Ended:
         self._look = None

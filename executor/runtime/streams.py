@@ -11,10 +11,14 @@ from collections.abc import Iterable, Sequence
 from domain import commands as c
 from domain import events as e
 from domain.envelope import Draft, Envelope
+from domain.errors import VersionConflict
 from domain.ids import EffectKey, EventId, PrincipalId, RunId, TaskId, TenantId, run_stream, task_stream
 from domain.ports import Clock, EventLog, IdSource, Receipt
 from domain.task import TaskState, decide, evolve
 from domain.values import FrameRef
+
+RUN_TRIES = 20
+"""Processes that may write about one run at once."""
 
 
 class TaskStream:
@@ -153,7 +157,19 @@ class RunStream:
         return self.facts
 
     def append(self, fact: e.RunEvent) -> Receipt:
-        """Record one fact, durable when it returns."""
+        """Record one fact, durable when it returns.
+
+        Nothing of a run forbids another of its facts, so one that another process's came before is put behind it;
+        ``VersionConflict`` only when that happens again and again.
+        """
+        for _ in range(RUN_TRIES - 1):
+            try:
+                return self._append(fact)
+            except VersionConflict:
+                self.load()
+        return self._append(fact)
+
+    def _append(self, fact: e.RunEvent) -> Receipt:
         envelope = Envelope(
             event_id=self._ids.event_id(),
             tenant=self.tenant,
