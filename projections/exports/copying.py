@@ -61,7 +61,8 @@ class _State:
 def read_skeleton(source: BundleSource, tenant: TenantId, checkpoint: str | None) -> Skeleton:
     """Leaves up to the checkpoint, or to the head, once the root over them is that of the checkpoint or the head.
 
-    ``ConfigError`` when the checkpoint is none or ahead of the log, ``IntegrityError`` when the record doesn't add up.
+    ``ConfigError`` when the checkpoint is none, ``IntegrityError`` when it is ahead of the log or the record doesn't
+    add up.
     """
     head = source.head(tenant)
     if head is None or head.size == 0:
@@ -76,8 +77,8 @@ def read_skeleton(source: BundleSource, tenant: TenantId, checkpoint: str | None
             raise ConfigError(str(error), remedy="give the checkpoint as it was signed") from error
         size, expected = parsed.size, parsed.root
         if not 0 < size <= head.size:
-            what = f"the checkpoint is for {size} events, the log of {tenant} has {head.size}"
-            raise ConfigError(what, remedy="give a checkpoint of this log")
+            what = f"checkpoint of {size} events, log of {head.size}: it is of another log, or the record was set back"
+            raise IntegrityError(what, where=f"log of {tenant}")
     leaves = source.leaves(tenant, size)
     frontier = Frontier()
     for offset in range(0, len(leaves), LEAF_BYTES):

@@ -116,23 +116,28 @@ class Made:
         return notes.cosign(note, "witness.example", WITNESS, at_s=witnessed_at_s)
 
 
+def _seen(title: str) -> e.ObservationRecorded:
+    return e.ObservationRecorded(
+        url="http://127.0.0.1:8800/bills",
+        title=title,
+        structure_sha256="0" * 64,
+        document_sha256="1" * 64,
+        account="acme-bot",
+    )
+
+
 def _observe(made: Made, task: TaskBook, text: str) -> FrameRef:
     shown = made.screen(text)
-    task.add(
-        e.ObservationRecorded(
-            url="http://127.0.0.1:8800/bills",
-            title=text,
-            structure_sha256="0" * 64,
-            document_sha256="1" * 64,
-            account="acme-bot",
-        ),
-        frames=[shown],
-    )
+    task.add(_seen(text), frames=[shown])
     return shown
 
 
-def _write(made: Made, task: TaskBook, text: str, *, toast: str) -> None:
-    task.claim()
+def _write(made: Made, task: TaskBook, text: str, *, toast: str, guarded: bool = True) -> None:
+    """Look, plan, act; a wrapped loop claims no effect, which is how two tasks can do the same."""
+    if guarded:
+        task.claim()
+    else:
+        task.add(_seen("Log-in"))
     task.register()
     before = _observe(made, task, text)
     action = task.propose(writes=True, label="标记处理")
@@ -154,7 +159,13 @@ def make(*, others: int = 4) -> Made:
     run = made.book.run("run-1", mode="record_only")
     for name in ("task-1", "task-2"):
         task = run.task(name, intent("B1"), mode="record_only")
-        _write(made, task, f"B1 pending ({name})", toast=MARKUP if name == "task-2" else "操作成功")
+        _write(
+            made,
+            task,
+            f"B1 pending ({name})",
+            toast=MARKUP if name == "task-2" else "操作成功",
+            guarded=False,
+        )
         task.add(
             e.ReadbackConfirmed(
                 source="detail",
