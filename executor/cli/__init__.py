@@ -33,6 +33,10 @@ COMMANDS = {
     "verify": "executor.cli.evidence_commands:verify",
     "fsck": "executor.cli.record_commands:fsck",
     "keys": "executor.cli.record_commands:keys",
+    "checkpoint": "executor.cli.record_commands:checkpoint",
+    "witness": "executor.cli.record_commands:witness",
+    "migrate": "executor.cli.record_commands:migrate",
+    "grant": "executor.cli.record_commands:grant",
     "serve": "executor.cli.serve_command:serve",
     "portal": "executor.cli.portal_command:portal",
 }
@@ -62,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run_command(arguments: Sequence[str] | None = None) -> int:
     """Exit code of a command; errors are printed to standard error."""
     try:
-        result = cli.main(args=arguments, standalone_mode=False)
+        result = cli.main(args=arguments, prog_name="proofreel", standalone_mode=False)
     except ProofreelError as error:
         click.echo(f"proofreel: {error}", err=True)
         return error.exit_code

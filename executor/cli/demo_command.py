@@ -19,6 +19,7 @@ from rich.console import Console
 from domain.errors import ConfigError, WorldError
 from domain.ids import PrincipalId, TaskId, TenantId
 from executor.approvals import answer
+from executor.cli import run_command
 from executor.cli.common import print_json, print_table
 from executor.cli.evidence_commands import case_of, export_bundle
 from executor.cli.month_commands import import_file, print_breaks, reconciled
@@ -112,10 +113,9 @@ def demo(no_ui: bool, folder: Path, lang: str, port: int, as_json: bool) -> int:
         print_json(result)
         return 0 if result["ok"] else 1
     print_table("What happened", ("what", "result"), result["summary"].items())
-    if not no_ui:
-        from executor.cli.serve_command import serve_desk
-
-        serve_desk(store=stage.store, blobs=stage.blobs, config_path=stage.config, port=port)
+    if not no_ui and result["ok"]:
+        click.echo(f"look at it again with: proofreel serve --config {stage.config}")
+        return run_command(["serve", "--config", str(stage.config), "--port", str(port)])
     return 0 if result["ok"] else 1
 
 

@@ -70,7 +70,7 @@ def run_batch(
     before: Callable[[WorkOrder], None] = lambda _: None,
 ) -> BatchResult:
     """Run a batch with progress on standard error; ``before`` is called ahead of each order."""
-    runner = BatchRunner(workshop.kit(), batch, workshop.setting(batch.name), hands=workshop.hands)
+    runner = BatchRunner(workshop.kit(), batch, lambda: workshop.setting(batch.name), hands=workshop.hands)
     with progress_bar() as bar:
         line = bar.add_task(batch.name, total=len(batch.orders))
 
