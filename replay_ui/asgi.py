@@ -27,7 +27,9 @@ from replay_ui.headers import SecurityHeaders
 from replay_ui.routes import FrameSource, evidence_routes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from starlette.routing import Route
 
     from replay_ui.access import Access
 
@@ -39,10 +41,20 @@ PAGES: Final = Path(__file__).with_name("app.py")
 _STREAMLIT: Final[dict[str, object]] = {
     "browser.gatherUsageStats": False,
     "client.toolbarMode": "minimal",
+    "runner.magicEnabled": False,
     "server.enableStaticServing": False,
     "server.fileWatcherType": "none",
     "server.headless": True,
     "server.runOnSave": False,
+    "theme.base": "light",
+    "theme.baseFontSize": 14,
+    "theme.baseRadius": "7px",
+    "theme.primaryColor": "#1f57b8",
+    "theme.textColor": "#1b2130",
+    "theme.linkColor": "#1f57b8",
+    "theme.secondaryBackgroundColor": "#f3f5f9",
+    "theme.borderColor": "#dfe3ea",
+    "theme.font": "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', sans-serif",
 }
 
 
@@ -51,11 +63,16 @@ def layers(access: Access) -> list[Middleware]:
     return [Middleware(SecurityHeaders), Middleware(Door, access=access)]
 
 
-def create_app(source: FrameSource, access: Access, *, pages: Path = PAGES) -> App:
-    """The desk over ``source``, for whom ``access`` lets in; ``pages`` is the Streamlit script."""
+def create_app(
+    source: FrameSource, access: Access, *, pages: Path = PAGES, more: Sequence[Route] = ()
+) -> App:
+    """The desk over ``source``, for whom ``access`` lets in; ``pages`` is the Streamlit script.
+
+    ``more`` are further routes; each checks the viewer's tenants itself, as ours do.
+    """
     for option, value in _STREAMLIT.items():
         config.set_option(option, value)
-    return App(pages, routes=evidence_routes(source, access), middleware=layers(access))
+    return App(pages, routes=[*evidence_routes(source, access), *more], middleware=layers(access))
 
 
 def listener(host: str, port: int) -> socket.socket:
@@ -74,7 +91,8 @@ def listener(host: str, port: int) -> socket.socket:
     except OSError as error:
         bound.close()
         raise ConfigError(
-            f"can't serve on {host}:{port}: {error.strerror}", remedy="choose another port or host"
+            f"can't serve on {host}:{port}: {error.strerror}",
+            remedy="choose another with --port; 0 takes a free one",
         ) from error
     return bound
 

@@ -1,0 +1,69 @@
+"""Frames, manifests and stored events of a run, out of the desk's data, for the routes.
+
+Rules enforced here:
+
+- A frame is handed out only to a run one of whose events names it; that its bytes are in the store is not enough.
+- Bytes go out as they were stored, checked against their name by whoever read them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from domain.ids import Sha256, TenantId
+from replay_ui.player.manifest import CHUNK_SIZE, FrameEntry, GuardReading, Header, chunk_bytes, header_of
+from replay_ui.routes import Frame
+
+if TYPE_CHECKING:
+    from projections.views.timeline import Entry, Timeline
+    from replay_ui.data import Desk
+
+
+class Evidence:
+    """``routes.FrameSource`` over a desk."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def header(self, tenant: str, run: str) -> Header | None:
+        """Header of the run, or None."""
+        line = self._line(tenant, run)
+        if line is None:
+            return None
+        entries = [player_entry(entry) for entry in line.entries]
+        return header_of(entries, tenant=tenant, run=run, mode=line.mode, title=line.title)
+
+    def chunk(self, tenant: str, run: str, k: int) -> bytes | None:
+        """Chunk ``k``, or None."""
+        line = self._line(tenant, run)
+        part = () if line is None else line.entries[k * CHUNK_SIZE : (k + 1) * CHUNK_SIZE]
+        return chunk_bytes([player_entry(entry) for entry in part], k) if part else None
+
+    def frame(self, tenant: str, run: str, sha256: str) -> Frame | None:
+        """Bytes of a frame of this run, or None.
+
+        Raises:
+            IntegrityError: the store noticed that the bytes are not what was recorded.
+        """
+        line = self._line(tenant, run)
+        entries = () if line is None else line.entries
+        named = next((entry for entry in entries if entry.sha256 == sha256), None)
+        if named is None or not self._desk.blobs.has(Sha256(sha256)):
+            return None
+        return Frame(self._desk.blobs.get(Sha256(sha256)), named.media_type)
+
+    def event(self, tenant: str, run: str, position: int) -> bytes | None:
+        """Stored JSON of an event of this run, or None."""
+        recorded = self._desk.stored(TenantId(tenant), position)
+        return recorded.row.body if recorded is not None and recorded.envelope.run_id == run else None
+
+    def _line(self, tenant: str, run: str) -> Timeline | None:
+        return self._desk.timeline(TenantId(tenant), run)
+
+
+def player_entry(entry: Entry) -> FrameEntry:
+    """An entry of the timeline as a column of the player's manifest."""
+    plain = {name: getattr(entry, name) for name in FrameEntry.__struct_fields__}
+    plain["guards"] = tuple(GuardReading(**asdict(reading)) for reading in entry.guards)
+    return FrameEntry(**plain)

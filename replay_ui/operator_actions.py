@@ -1,0 +1,45 @@
+"""The one door for human decisions: the desk shows them, somebody else carries them out.
+
+Rules enforced here:
+
+- The desk writes nothing. Whoever starts it may hand in ``OperatorActions``; without them the pages show the queue and
+  say how to act elsewhere.
+- A decision names what the person saw (the approval's id, the position of the takeover's request), so that it can't
+  fall on something that came later.
+- A refusal (``domain.errors.ProofreelError``) is an answer that is shown, never an empty screen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Resolution = Literal["effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do"]
+RESOLUTIONS: Final[tuple[Resolution, ...]] = get_args(Resolution)
+
+
+class OperatorActions(Protocol):
+    """What people can do from the desk; each call records one decision or raises ``ProofreelError``."""
+
+    def people(self, tenant: str) -> Sequence[str]:
+        """Principals of the people who may act for a tenant."""
+
+    def answer(
+        self,
+        tenant: str,
+        task: str,
+        *,
+        approval: str,
+        verdict: Literal["grant", "deny"],
+        person: str,
+        note: str,
+    ) -> None:
+        """Grant or deny exactly the request ``approval``."""
+
+    def take(self, tenant: str, task: str, *, person: str) -> None:
+        """Own the task."""
+
+    def resolve(self, tenant: str, task: str, *, resolution: Resolution, person: str, note: str) -> None:
+        """Close the takeover with what was found and done."""
