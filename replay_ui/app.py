@@ -1,0 +1,164 @@
+"""The script that Streamlit runs for the desk: who looks, in which language, at which tenant, on which page.
+
+Rules enforced here:
+
+- Nothing is shown before it is known who looks; a tenant that the viewer may not read is as if it did not exist.
+- A followed link is opened only if it leads to a page of the desk.
+- The mark of the single-user mode is on every page while no access control is configured.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+import streamlit as st
+from PIL import Image, ImageDraw
+
+from domain.errors import ProofreelError
+from domain.ids import TenantId
+from replay_ui.components.blocks import when
+from replay_ui.components.sheet import take_followed
+from replay_ui.i18n import LANGUAGES, Words, choose
+from replay_ui.session import opened, readable_tenants
+from replay_ui.views import chain, metrics, month, queue, replay, runs
+from replay_ui.views.common import CHAIN, METRICS, MONTH, QUEUE, REPLAY, RUNS, View
+
+# Path → title, icon and content of each page. A string here would be shown: Streamlit runs this file as a script.
+PAGES: Final[dict[str, tuple[str, str, Callable[[View], None]]]] = {
+    RUNS: ("runs.title", ":material/view_list:", runs.page),
+    REPLAY: ("replay.title", ":material/play_circle:", replay.page),
+    MONTH: ("month.title", ":material/account_balance:", month.page),
+    CHAIN: ("chain.title", ":material/timeline:", chain.page),
+    QUEUE: ("queue.title", ":material/person_alert:", queue.page),
+    METRICS: ("metrics.title", ":material/monitoring:", metrics.page),
+}
+_STYLE: Final = """<style>
+[data-testid="stMainBlockContainer"] { padding: 1.4rem 2rem 3rem; max-width: 1560px; }
+[data-testid="stHeader"] { height: 2.2rem; min-height: 0; background: transparent; pointer-events: none; }
+[data-testid="stHeader"] button { pointer-events: auto; }
+[data-testid="stMain"] h1 { font-size: 1.4rem; line-height: 1.25; padding: 0 0 .35rem; letter-spacing: -.015em; }
+[data-testid="stMain"] [data-testid="stHeading"] { margin-bottom: .35rem; }
+[data-testid="stSidebarHeader"] { height: 2.9rem; align-items: center; }
+[data-testid="stSidebarHeader"]::before { content: "Proofreel"; font-weight: 700; font-size: 1.15rem;
+  letter-spacing: -.02em; color: #1f57b8; }
+[data-testid="stSidebarNav"] { margin-top: .2rem; }
+[data-testid="stVerticalBlock"] { gap: .8rem; }
+[data-testid="stWidgetLabel"] p { font-size: 12px; color: #5c667a; }
+</style>"""
+
+
+def main() -> None:
+    """Show the page that the URL names."""
+    words = Words(language())
+    st.set_page_config(page_title="Proofreel", page_icon=icon(), layout="wide")
+    st.html(_STYLE)
+    pages = {path: a_page(path, words) for path in PAGES}
+    current = st.navigation(list(pages.values()))
+    followed = take_followed()
+    if followed is not None and followed[0] in pages:
+        path, parameters = followed
+        if pages[path].url_path == current.url_path:
+            st.query_params.from_dict(parameters)
+        else:
+            st.switch_page(pages[path], query_params=parameters)
+    current.run()
+
+
+@lru_cache(maxsize=1)
+def icon() -> Image.Image:
+    """Icon of the tab, drawn: an icon by its name would be fetched from somewhere else."""
+    made = Image.new("RGBA", (64, 64), (0, 0, 0, 0))
+    pen = ImageDraw.Draw(made)
+    pen.rounded_rectangle((2, 2, 62, 62), 14, fill="#1f57b8")
+    pen.line(((17, 34), (28, 45), (48, 20)), fill="white", width=8, joint="curve")
+    return made
+
+
+def language() -> str:
+    """Language that was picked, else the one in the URL, else the browser's."""
+    asked = st.session_state.get("language") or st.query_params.get("lang")
+    return choose(asked, st.context.headers.get("Accept-Language"))
+
+
+def a_page(path: str, words: Words) -> st.Page:
+    """One page of the navigation."""
+    title, icon, content = PAGES[path]
+
+    def run() -> None:
+        framed(path, words, content)
+
+    run.__name__ = path or "runs"
+    return st.Page(run, title=words(title), icon=icon, url_path=path or None, default=path == RUNS)
+
+
+def framed(path: str, words: Words, content: Callable[[View], None]) -> None:
+    """The page between its title and the sidebar; an error of ours is one line with its remedy."""
+    st.title(words(PAGES[path][0]), anchor=False)
+    try:
+        tenants = readable_tenants()
+        tenant = pick_tenant(tenants)
+        sidebar(words, tenant, tenants)
+        if tenant is None:
+            st.info(words("no_tenant"))
+            return
+        actions = opened().actions
+        now_us = time.time_ns() // 1000
+        content(View(desk=opened().desk, tenant=tenant, words=words, now_us=now_us, actions=actions))
+    except ProofreelError as error:
+        st.error(str(error).replace("[", "\\["))
+
+
+def pick_tenant(tenants: list[TenantId]) -> TenantId | None:
+    """Tenant of the URL, else of the session, else the only or first one; None when the asked one isn't there."""
+    asked = st.query_params.get("tenant") or st.session_state.get("tenant")
+    if asked and asked not in tenants:
+        st.session_state.pop("tenant", None)
+        return None
+    tenant = TenantId(asked) if asked else next(iter(tenants), None)
+    if tenant is not None:
+        st.session_state["tenant"] = tenant
+        if st.query_params.get("tenant") != tenant:
+            st.query_params["tenant"] = tenant
+    return tenant
+
+
+def sidebar(words: Words, tenant: TenantId | None, tenants: list[TenantId]) -> None:
+    """Tenant, language, and how far the desk sees."""
+    with st.sidebar:
+        if len(tenants) > 1:
+            st.session_state["tenant-picker"] = tenant
+            st.selectbox(
+                words("tenant"), tenants, key="tenant-picker", on_change=switch_tenant, placeholder="–"
+            )
+        st.session_state["language-picker"] = words.language
+        st.selectbox(
+            words("language"),
+            list(LANGUAGES),
+            key="language-picker",
+            format_func=LANGUAGES.__getitem__,
+            on_change=switch_language,
+        )
+        if tenant is not None:
+            standing = opened().desk.standing(tenant)
+            st.caption(words("standing", events=f"{standing.events:,}", when=when(standing.last_at_us)))
+        st.button(words("refresh"), icon=":material/refresh:", width="stretch")
+        if opened().access.local_only:
+            st.caption(f":material/computer: {words('local_mode')}")
+
+
+def switch_tenant() -> None:
+    """Another tenant: nothing that the URL named before belongs to it."""
+    tenant = st.session_state["tenant-picker"]
+    st.session_state["tenant"] = tenant
+    st.query_params.from_dict({"tenant": tenant})
+
+
+def switch_language() -> None:
+    """Another language, for this session and in the links that are shared."""
+    st.session_state["language"] = st.session_state["language-picker"]
+
+
+main()

@@ -1,0 +1,1 @@
+"""The pages of the desk, one module each: ``page(view)`` shows it."""

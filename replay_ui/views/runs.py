@@ -1,0 +1,150 @@
+"""Runs: what was recorded, when, and what became of it (G6)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import streamlit as st
+
+from replay_ui.components.blocks import (
+    Block,
+    Column,
+    Lines,
+    Note,
+    Row,
+    Span,
+    Tile,
+    Tiles,
+    cell,
+    percent,
+    row,
+    table,
+    text,
+    when,
+)
+from replay_ui.components.sheet import sheet
+from replay_ui.views.common import QUEUE, REPLAY, RUNS, View, choice, paged, search
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from projections.views.runs import RunRow
+
+ALL: Final = ""
+MODES: Final = (ALL, "guarded", "record_only")
+STATES: Final = (ALL, "running", "finished", "escalated")
+
+
+def page(view: View) -> None:
+    """Show the runs of the tenant."""
+    words, runs = view.words, view.desk.runs(view.tenant)
+    if not runs:
+        sheet((Note(text=words("runs.none"), detail=words("runs.none_do")),), key="runs")
+        return
+    sheet((figures(view, runs),), key="runs-figures")
+    left, middle, right = st.columns((2, 2, 4))
+    with left:
+        mode = choice(words("mode.label"), "mode", MODES, show=lambda code: label(view, "mode", code))
+    with middle:
+        state = choice(words("state"), "state", STATES, show=lambda code: label(view, "status", code))
+    with right:
+        wanted = search(words("runs.search"), "q")
+    found = [
+        run
+        for run in runs
+        if mode in {ALL, run.mode} and state in {ALL, run.status} and (not wanted or wanted in haystack(run))
+    ]
+    sheet(listed(view, found), key="runs")
+
+
+def label(view: View, vocabulary: str, code: str) -> str:
+    """Word of a filter's option."""
+    return view.words.of(vocabulary, code) if code else view.words("all")
+
+
+def haystack(run: RunRow) -> str:
+    """What a search looks into."""
+    return f"{run.run_id}\n{run.agent}\n{run.goal}\n{run.origin}\n{run.principal}".casefold()
+
+
+def figures(view: View, runs: Sequence[RunRow]) -> Tiles:
+    """The tenant at a glance."""
+    words = view.words
+    tasks = view.desk.tasks(view.tenant)
+    waiting = view.desk.queue(view.tenant, now_us=view.now_us)
+    asked = view.desk.approvals(view.tenant, now_us=view.now_us)
+    late = sum(item.breached for item in waiting)
+    stopped = sum(count for run in runs for code, count in run.verdicts.items() if code != "pass")
+    done = sum(task.status == "succeeded" for task in tasks)
+    return Tiles(
+        items=(
+            Tile(label=words("runs.title"), value=f"{len(runs):,}"),
+            Tile(label=words("tasks"), value=f"{len(tasks):,}"),
+            Tile(label=words("runs.confirmed"), value=f"{done:,}", detail=words("runs.confirmed_by")),
+            Tile(label=words("runs.stopped"), value=f"{stopped:,}", detail=words("runs.stopped_by")),
+            Tile(
+                label=words("runs.waiting"),
+                value=f"{len(waiting) + len(asked):,}",
+                detail=words("runs.late", count=late) if late else "",
+                tone="failed" if late else "none",
+                href=view.path(QUEUE),
+            ),
+        )
+    )
+
+
+def listed(view: View, runs: Sequence[RunRow]) -> tuple[Block, ...]:
+    """The runs as a table, or what to do when none is left."""
+    words = view.words
+    if not runs:
+        return (Note(text=words("none_left"), detail=words("none_left_do")),)
+    part, pager = paged(view, RUNS, runs)
+    columns = (
+        words("started"),
+        Column(label=words("run"), grow=True),
+        words("mode.label"),
+        words("outcome"),
+        words("verdicts"),
+        Column(label=words("steps_ok"), align="end"),
+        Column(label=words("frames"), align="end"),
+    )
+    made = table(columns, [run_row(view, run) for run in part], label=words("runs.title"))
+    return (made, Lines(items=(pager,))) if pager else (made,)
+
+
+def run_row(view: View, run: RunRow) -> Row:
+    """One run."""
+    path = view.path(REPLAY, run=run.run_id)
+    rate = "–" if run.success_permille is None else percent(run.success_permille)
+    day, _, time = when(run.started_at_us).partition(" ")
+    return row(
+        cell(text(day, "number"), text(time, "number")),
+        cell(
+            text(run.goal or run.run_id, "strong", href=path),
+            (text(run.agent, "quiet"), text(run.run_id[:8], "mono", tip=run.run_id)),
+        ),
+        cell((mode_chip(view, run.mode), view.status(run.status))),
+        cell(outcome_chips(view, run)),
+        cell(verdict_chips(view, run)),
+        cell(text(f"{run.steps_ok}/{run.steps}", "number"), text(rate, "number")),
+        text(f"{run.frames:,}", "number"),
+        href=path,
+    )
+
+
+def mode_chip(view: View, mode: str) -> Span:
+    """How the run was recorded."""
+    return Span(text=view.words.of("mode", mode or "guarded"), look="quiet", tip=mode)
+
+
+def outcome_chips(view: View, run: RunRow) -> tuple[Span, ...]:
+    """Tasks by what became of them."""
+    return tuple(view.status(code, count=count) for code, count in run.outcomes.items()) or (
+        text("–", "quiet"),
+    )
+
+
+def verdict_chips(view: View, run: RunRow) -> tuple[Span, ...]:
+    """Steps by verdict, objections first."""
+    order = sorted(run.verdicts.items(), key=lambda item: (item[0] == "pass", -item[1], item[0]))
+    return tuple(view.verdict(code, count=count) for code, count in order) or (text("–", "quiet"),)
