@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from obstore.store import S3Store
 
+RETRIES = 4
+"""Times that a request is tried again while the storage is away."""
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -86,8 +88,9 @@ class BucketReader:
 
     def get(self, sha256: Sha256) -> bytes:
         """The bytes, checked; ``IntegrityError`` when damaged or missing."""
+        key = _key(sha256)
         try:
-            data = bytes(self._store.get(_key(sha256)).bytes())
+            data = bytes(self._store.get(key).bytes())
         except FileNotFoundError as error:
             raise IntegrityError("missing", where=f"blob {sha256}") from error
         except Exception as error:  # the client's errors share no public base class
@@ -96,8 +99,9 @@ class BucketReader:
 
     def has(self, sha256: Sha256) -> bool:
         """True if the blob is there (its bytes are not checked)."""
+        key = _key(sha256)
         try:
-            self._store.head(_key(sha256))
+            self._store.head(key)
         except FileNotFoundError:
             return False
         except Exception as error:  # the client's errors share no public base class
@@ -136,6 +140,7 @@ def open_blob_reader(url: str) -> BlobReader:
                 parts.netloc,
                 prefix=parts.path.strip("/") or None,
                 client_options={"allow_http": endpoint.startswith("http://")},
+                retry_config={"max_retries": RETRIES},
             )
         )
     if parts.scheme not in {"", "file"}:

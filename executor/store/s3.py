@@ -8,6 +8,7 @@ is what S3's PUT promises; what was written is read back and checked before its 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from domain.errors import ConfigError, IntegrityError, WorldError
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from domain.ids import Sha256
 
+RETRIES = 4
+"""Times that a request is tried again while the storage is away; every request here may be repeated."""
+
 
 class BucketBlobs:
     """Blobs as objects ``prefix/ab/cd/abcd…``."""
@@ -28,46 +32,37 @@ class BucketBlobs:
         self._store = store
 
     def put(self, data: bytes, *, media_type: str) -> Sha256:
-        """Store once, durable and checked before it returns."""
+        """Store once, durable and checked before it returns; a damaged object under the name is replaced."""
         name = name_of_blob(data)
-        try:
-            if not self._same(name, data):
+        if self._read(name) != data:
+            with _failures_named():
                 self._store.put(_key(name), data, attributes={"Content-Type": media_type})
-                checked(bytes(self._store.get(_key(name)).bytes()), name)
-        except IntegrityError:
-            raise
-        except Exception as error:  # the client's errors share no public base class
-            raise _unreachable(error) from error
+            self.get(name)
         return name
-
-    def _same(self, name: Sha256, data: bytes) -> bool:
-        try:
-            return bytes(self._store.get(_key(name)).bytes()) == data
-        except FileNotFoundError:
-            return False
 
     def get(self, sha256: Sha256) -> bytes:
         """The bytes, checked against their name; ``IntegrityError`` when damaged or missing."""
-        try:
-            data = bytes(self._store.get(_key(sha256)).bytes())
-        except FileNotFoundError as error:
-            raise IntegrityError("missing", where=f"blob {sha256}") from error
-        except IntegrityError:
-            raise
-        except Exception as error:  # the client's errors share no public base class
-            raise _unreachable(error) from error
+        data = self._read(sha256)
+        if data is None:
+            raise IntegrityError("missing", where=f"blob {sha256}")
         return checked(data, sha256)
+
+    def _read(self, name: Sha256) -> bytes | None:
+        key = _key(name)
+        with _failures_named():
+            try:
+                return bytes(self._store.get(key).bytes())
+            except FileNotFoundError:
+                return None
 
     def has(self, sha256: Sha256) -> bool:
         """True if the blob is there (its bytes are not checked)."""
-        try:
-            self._store.head(_key(sha256))
-        except FileNotFoundError:
-            return False
-        except IntegrityError:
-            raise
-        except Exception as error:  # the client's errors share no public base class
-            raise _unreachable(error) from error
+        key = _key(sha256)
+        with _failures_named():
+            try:
+                self._store.head(key)
+            except FileNotFoundError:
+                return False
         return True
 
     def names(self) -> Iterator[Sha256]:
@@ -86,10 +81,14 @@ def _key(name: str) -> str:
     return f"{name[:2]}/{name[2:4]}/{name}"
 
 
-def _unreachable(error: Exception) -> WorldError:
-    return WorldError(
-        f"blobs: {type(error).__name__}", remedy="check AWS_ENDPOINT_URL, the keys and the bucket"
-    )
+@contextmanager
+def _failures_named() -> Iterator[None]:
+    """The client's failures as one line that names no key; their kinds share no public base class."""
+    try:
+        yield
+    except Exception as error:
+        what = f"blobs: {type(error).__name__}"
+        raise WorldError(what, remedy="check AWS_ENDPOINT_URL, the keys and the bucket") from error
 
 
 def open_s3(bucket: str, path: str) -> BucketBlobs:
@@ -106,5 +105,6 @@ def open_s3(bucket: str, path: str) -> BucketBlobs:
             bucket,
             prefix=path.strip("/") or None,
             client_options={"allow_http": endpoint.startswith("http://")},
+            retry_config={"max_retries": RETRIES},
         )
     )
