@@ -151,6 +151,7 @@ class TargetGate:
 
     def _mark(self, locator: Locator, options: dict[str, Any]) -> _Seen | None:
         """Hand the located element into the script's world: by an event that only the script knows."""
+        self.world.places()  # frames that came since have the script before the event comes
         self.world.take(lambda m: m.body["kind"] == "mark")
         locator.evaluate(DISPATCH_MARK, self.world.mark)
         marks = self.world.take(lambda m: m.body["kind"] == "mark", limit_ms=EVENT_WAIT_MS)

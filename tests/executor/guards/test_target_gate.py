@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Page
 
-from domain.values import Point
 from executor.guards.target_gate import TargetGate, gate_check
 from executor.guards.world import IsolatedWorld
-from executor.tools.base import FieldMap, GateReport, SiteRules, Target
+from executor.tools.base import FieldMap, SiteRules
+from tests.executor.guards.gating import arrange, click, observed
 from tests.support.site import Answer, Site
 
 pytestmark = pytest.mark.browser
@@ -52,29 +52,6 @@ ALL_EVENTS = ("pointerdown", "mousedown", "pointerup", "mouseup", "click")
 @pytest.fixture
 def gate(page: Page) -> TargetGate:
     return TargetGate(IsolatedWorld(page, SiteRules(origins=())))
-
-
-def observed(gate: TargetGate, where: Locator | Point, fields: FieldMap | None = None) -> Target:
-    target = gate.observe(where, fields=fields)
-    assert target is not None
-    return target
-
-
-def click(gate: TargetGate, target: Target, *, enforce: bool = True) -> GateReport:
-    refused = gate.arm(target, enforce=enforce)
-    if refused is not None:
-        return refused
-    gate.world.page.mouse.click(*gate.pointer(target))
-    return gate.disarm()
-
-
-def arrange(page: Page, kind: str) -> Locator:
-    page.mouse.move(900, 650)
-    page.evaluate("name => arrange(name)", kind)
-    inside = kind == "inside_iframe"
-    button = (page.frame_locator("iframe") if inside else page).locator("button").first
-    button.wait_for()
-    return button
 
 
 @pytest.mark.parametrize("kind", SWAPS)
@@ -144,29 +121,6 @@ def test_a_record_only_gate_says_what_it_would_have_blocked_and_blocks_nothing(
     assert page.evaluate("done") == {"right": 0, "wrong": 1}
 
 
-def test_an_element_in_a_closed_shadow_root_is_observed_and_guarded(
-    gate: TargetGate, page: Page, site: Site
-) -> None:
-    page.goto(f"{site.url}/swaps.html")
-    page.evaluate(
-        """() => { window.hits = 0; const host = document.createElement("div");
-        host.style.cssText = "position:fixed;left:300px;top:300px"; document.body.append(host);
-        window.root = host.attachShadow({mode: "closed"}); root.innerHTML = "<button>Hidden</button>";
-        root.firstChild.onclick = () => { hits += 1; }; }"""
-    )
-    place = Point(x=312, y=310)
-    target = observed(gate, place)
-    assert target.label == "Hidden"
-    assert not click(gate, target).blocked
-    assert page.evaluate("hits") == 1
-    target = observed(gate, place)
-    assert gate.arm(target) is None
-    page.evaluate("() => { root.firstChild.textContent = 'Other'; }")
-    page.mouse.click(312, 310)
-    assert gate.disarm().blocked
-    assert page.evaluate("hits") == 1
-
-
 def test_the_page_neither_sees_the_gate_nor_can_switch_it_off(
     gate: TargetGate, page: Page, site: Site
 ) -> None:
@@ -201,26 +155,6 @@ def test_the_gate_stands_again_after_the_document_was_written_anew(
     page.mouse.click(*gate.pointer(target))
     assert gate.disarm().blocked
     assert page.evaluate("window.hits") is None
-
-
-def test_a_frame_that_slides_over_the_target_gets_no_click(gate: TargetGate, page: Page, site: Site) -> None:
-    site.answers["/over"] = Answer(body="<body onclick='parent.hits = 1' style='margin:0;height:100vh'>over")
-    page.goto(f"{site.url}/swaps.html")
-    target = observed(gate, arrange(page, "replaced_node"))
-    with page.expect_response("**/over"):
-        page.evaluate(
-            """() => { const f = document.createElement("iframe"); f.src = "/over"; f.id = "over";
-            f.style.cssText = "position:fixed;left:0;top:400px;width:400px;height:200px"; document.body.append(f); }"""
-        )
-    page.frame_locator("#over").get_by_text("over").wait_for()
-    assert gate.arm(target) is None
-    page.evaluate("() => { document.getElementById('over').style.top = '0'; }")
-    page.mouse.click(*gate.pointer(target))
-    report = gate.disarm()
-    assert report.blocked
-    assert "frame=" in report.found
-    assert page.evaluate("window.hits") is None
-    assert page.evaluate("done") == {"right": 0, "wrong": 0}
 
 
 def test_keyboard_input_passes_only_while_the_observed_element_has_the_focus(
@@ -351,17 +285,3 @@ def test_an_option_is_chosen_in_the_same_turn_in_which_the_list_is_compared(
     stale = gate.choose(target, "October")
     assert stale.blocked
     assert page.locator("#m").input_value() == "11"
-
-
-def test_an_iframe_on_a_scrolled_page_is_followed_from_a_point(
-    gate: TargetGate, page: Page, site: Site
-) -> None:
-    page.goto(f"{site.url}/swaps.html")
-    button = arrange(page, "inside_iframe")
-    page.evaluate("() => { stage.style.paddingTop = '900px'; scrollTo(0, 500); }")
-    target = observed(gate, button)
-    at_point = observed(gate, target.point)
-    assert at_point.fingerprint == target.fingerprint
-    assert at_point.box == target.box
-    assert not click(gate, at_point).blocked
-    assert page.evaluate("done.right") == 1
