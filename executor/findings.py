@@ -12,6 +12,10 @@ from executor.runtime.steps import Ended
 from executor.runtime.streams import TaskStream
 
 PASS = Check(guard="policy", verdict="pass")
+TELLING = frozenset({"status", "ledger_lines"})
+"""Differences that are named first."""
+MOST_NAMED = 2
+"""Differences named in a sentence; the event has them all."""
 
 
 def snapshot_check(snapshot: BusinessState, intent: Intent) -> Check:
@@ -69,8 +73,11 @@ def in_words(fact: ReadbackFact) -> str:
     """One line about a readback."""
     match fact:
         case e.ReadbackMismatched():
-            what = ", ".join(f"{name} {pair}" for name, pair in sorted(fact.differences.items()))
-            return f"readback by {fact.source} disagrees: {what}"
+            names = sorted(fact.differences, key=lambda name: (name not in TELLING, name))
+            what = ", ".join(f"{name} {fact.differences[name]}" for name in names[:MOST_NAMED])
+            more = len(names) - MOST_NAMED
+            rest = f" and {more} more fields" if more > 0 else ""
+            return f"readback by {fact.source} disagrees: {what}{rest}"
         case e.ReadbackInconclusive():
             return f"readback by {fact.source} impossible: {fact.reason}"
         case e.ReadbackConfirmed():

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.markup import escape
 
 from domain.ids import TaskId, TenantId
 from executor.cli.common import (
@@ -93,21 +95,20 @@ def report(result: BatchResult, *, as_json: bool) -> None:
     if as_json:
         print_json({"run_id": result.run_id, "counts": result.counts(), "outcomes": result.outcomes})
         return
-    print_table(
-        f"run {result.run_id}",
-        ("bill", "action", "status", "verdict", "why", "blocked"),
-        [
-            (
-                o.bill_id,
-                o.action,
-                o.status,
-                "" if o.verdict == "pass" else o.verdict,
-                o.reason,
-                o.blocks or "",
-            )
-            for o in result.outcomes
-        ],
-    )
+    console = Console()
+    console.print(f"[bold]run {result.run_id}[/]", highlight=False)
+    for outcome in result.outcomes:
+        console.print(in_one_line(outcome), highlight=False)
+
+
+def in_one_line(outcome: Outcome) -> str:
+    """An outcome for people, with rich's markup."""
+    colour = "green" if outcome.status in GOOD else "yellow" if outcome.status == "taken_over" else "red"
+    blocked = f", blocked {outcome.blocks}x and looked at again" if outcome.blocks else ""
+    verdict = "" if outcome.verdict == "pass" else f" ({outcome.verdict.replace('_', ' ')})"
+    why = f": {escape(outcome.reason)}" if outcome.reason else ""
+    head = f"{outcome.bill_id} {outcome.action.replace('_', ' ')}"
+    return f"  {head} [{colour}]{outcome.status.replace('_', ' ')}[/]{verdict}{blocked}{why}"
 
 
 @click.command(epilog="Example: proofreel recover --config proofreel.yaml")
