@@ -37,6 +37,8 @@ def judge(question: Question) -> Finding | None:
         fault = approval_fault(case)
         if fault is None or fault.attempt.executed is None:
             continue
+        if question.surplus and not question.month.meant(case, line):
+            continue
         if question.surplus and not question.month.explains(fault.attempt, line):
             continue
         return Finding(

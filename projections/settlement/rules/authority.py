@@ -30,7 +30,7 @@ def judge(question: Question) -> Finding | None:
     for case, attempt in question.writes():
         if attempt.executed is None or not any(f.verdict in _FORBIDDEN for _, f in attempt.objections()):
             continue
-        if not question.month.explains(attempt, line):
+        if not question.month.meant(case, line) or not question.month.explains(attempt, line):
             continue
         return Finding(
             cause="cross_tenant_or_over_authority",

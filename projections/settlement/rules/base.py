@@ -49,6 +49,7 @@ class Month:
     strays: dict[str, list[Stray]] = field(default_factory=dict)
     missing: dict[str, list[Difference]] = field(default_factory=dict)
     extra: dict[str, list[Difference]] = field(default_factory=dict)
+    """Lines too many by bill, duplicates included."""
     strayed_to: dict[ActionId, list[str]] = field(default_factory=dict)
     """Write attempt → bills that it names and was not meant for."""
     _spent: dict[ActionId, list[int]] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class Month:
         for difference in self.matching.differences:
             if difference.kind == "missing_in_file":
                 self.missing.setdefault(bill_key(difference.bill_id), []).append(difference)
-            elif difference.kind == "extra_in_file":
+            elif difference.kind in {"extra_in_file", "duplicate_in_file"}:
                 self.extra.setdefault(bill_key(difference.bill_id), []).append(difference)
         bills = self.lines.keys() | self.book.by_bill.keys()
         for case in self.book.tasks.values():
@@ -80,8 +81,15 @@ class Month:
         return True
 
     def ours(self, line: SettlementLine) -> bool:
-        """True if the line's operator is an account of ours, or the file names none."""
+        """True if we could have brought the line about: an account of ours or none named, and no vendor's own kind."""
+        if line.kind in self.file.vendor_kinds:
+            return False
         return not line.account or line.account in self.book.accounts
+
+    def meant(self, case: TaskCase, line: SettlementLine) -> bool:
+        """True if the line is of the kind that the task's action leaves."""
+        rule = self.file.effects.get(case.intent.action)
+        return rule is not None and rule.kind == line.kind
 
 
 def _named(attempt: WriteAttempt) -> set[str]:

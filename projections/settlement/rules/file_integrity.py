@@ -43,6 +43,9 @@ def _missing(question: Question) -> Finding | None:
         or any(astray(a) for _, a in question.writes())
     ):
         return None  # the record explains the gap without the file
+    last = [conclusive(case, undoing=item.undoing) for case in item.tasks]
+    if any(r is not None and isinstance(r.event, e.ReadbackMismatched) for r in last):
+        return None
     named = [row for row in question.month.file.refused if names_bill(",".join(row.cells), item.bill_id)]
     same = [row for row in named if _holds(row, item.amount_minor, item.currency)]
     if same:

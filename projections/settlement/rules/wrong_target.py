@@ -34,6 +34,8 @@ def judge(question: Question) -> Finding | None:
         return _missing(question)
     if question.difference.kind == "extra_in_file":
         return _extra(question) or _wrong_action(question)
+    if question.difference.kind == "duplicate_in_file":
+        return _extra(question)
     if question.difference.kind == "unmatched_counterparty":
         return _counterparty(question)
     return None
@@ -78,7 +80,9 @@ def _landed(question: Question, case: TaskCase, attempt: WriteAttempt) -> Settle
     for bill in (*month.strayed_to.get(attempt.action_id, []), *own):
         for difference in month.extra.get(bill, []):
             line = difference.line
-            if line is not None and month.ours(line) and month.explains(attempt, line):
+            if line is None or not month.ours(line) or month.meant(case, line) is (bill in own):
+                continue  # on its own bill another kind, on another bill the kind that was meant
+            if month.explains(attempt, line):
                 return line
     return None
 
@@ -91,16 +95,22 @@ def _extra(question: Question) -> Finding | None:
         if stray.attempt.executed is None:
             continue
         told = astray(stray.attempt) or stray.attempt.wrote_to(line.bill_id)
-        if not told or not question.month.explains(stray.attempt, line):
+        if not told or not question.month.meant(stray.case, line):
+            continue
+        if not question.month.explains(stray.attempt, line):
             continue
         return _found(question, stray.case, stray.attempt, line)
     return None
 
 
 def _wrong_action(question: Question) -> Finding | None:
-    """Another action of the same bill: the button beside it, or the form changed under the click."""
+    """Another action of the same bill, whose own line is missing: the button beside it was hit."""
     line = question.line
-    if line is None or not question.month.ours(line):
+    if (
+        line is None
+        or not question.month.ours(line)
+        or not question.month.missing.get(bill_key(line.bill_id))
+    ):
         return None
     for case in question.tasks:
         for attempt in case.writes():
