@@ -91,6 +91,8 @@ class BatchRunner:
         for number, order in enumerate(self._batch.orders, 1):
             if progress:
                 progress(number, total, None, order)
+            if second_look:
+                self._look_before(order, self._batch.orders[: number - 1])
             outcome = self._one(order)
             outcomes.append(outcome)
             if progress:
@@ -103,6 +105,12 @@ class BatchRunner:
         result = BatchResult(run_id=self._batch.run_id, outcomes=tuple(outcomes))
         self._end(result)
         return result
+
+    def _look_before(self, order: WorkOrder, earlier: Sequence[WorkOrder]) -> None:
+        """Look a second time at what this order is about to change further: afterwards it would look reversed."""
+        for other in earlier:
+            if other.intent.bill_id == order.intent.bill_id:
+                self._orchestrator.second_look(other)
 
     def _begin(self) -> None:
         if self._run.load():

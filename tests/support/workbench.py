@@ -137,7 +137,7 @@ class Bench:
         """A batch of orders."""
         run_id = RunId(derived_id("run", self.kit.tenant, name))
         batch = Batch(name=name, tenant=self.kit.tenant, run_id=run_id, orders=tuple(orders))
-        return BatchRunner(self.kit, batch, SETTING, hands=self.open_hands)
+        return BatchRunner(self.kit, batch, lambda: SETTING, hands=self.open_hands)
 
     def stream(self, order: WorkOrder) -> TaskStream:
         """The order's task, loaded."""

@@ -10,6 +10,7 @@ import pytest
 from domain import events as e
 from domain.errors import WorldError
 from domain.ids import run_stream
+from domain.policy import WritePolicy
 from executor.orders import WorkOrder
 from executor.runtime.batch import BatchResult
 from executor.runtime.recovery import open_orders
@@ -100,6 +101,17 @@ def test_a_browser_that_dies_between_two_steps_leaves_a_task_that_goes_on(
     result = other.runner([order]).run()
     assert [outcome.status for outcome in result.outcomes] == ["succeeded"]
     assert len(vendor.posts) == 1
+
+
+def test_an_order_that_changes_a_bill_further_is_no_late_reversal_of_the_one_before(
+    make_bench: Benches, vendor: FakeVendor
+) -> None:
+    bench = make_bench(policy=WritePolicy(readback_sources=("api", "detail")))
+    orders = [bench.order(BILL), bench.order(BILL, "refund")]
+    result = bench.runner(orders).run()
+    assert [outcome.status for outcome in result.outcomes] == ["succeeded", "succeeded"]
+    assert vendor.bills[BILL].status == "refunded"
+    assert all(bench.stream(order).state.sealed for order in orders)
 
 
 def test_two_processes_with_one_batch_act_once_and_both_end(make_bench: Benches, vendor: FakeVendor) -> None:
