@@ -11,6 +11,7 @@ import io
 import random
 import re
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, assert_never
@@ -60,7 +61,7 @@ READER_ACCOUNT = "readback-acme"
 class SeededIds:
     """Ids and salts from a seed."""
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int | str = 0) -> None:
         self._random = random.Random(seed)
 
     def event_id(self) -> EventId:
@@ -110,6 +111,8 @@ class FakeVendor:
         """Account, bill and action code of each post that reached the server."""
         self.sessions: set[str] = set()
         self.log_ins: list[str] = []
+        self.refused: Counter[tuple[str, str]] = Counter()
+        """Posts that were refused for session or rights, by bill and action code."""
         self.unreadable: set[str] = set()
         """Sources that can't be read now."""
         self.hook: Callable[[str], None] = lambda _: None
@@ -136,6 +139,7 @@ class FakeVendor:
         self.hook("before the effect")
         self.posts.append((account, bill_id, code))
         answer = self._answer(account, bill_id, code)
+        self.refused[bill_id, code] += answer.status in {401, 403}
         self.hook("after the effect")
         return answer
 
