@@ -14,6 +14,9 @@ from projections.settlement.formats.base import Row
 from projections.settlement.lines import FileFinding, RowCounts
 from projections.settlement.profiles import Profile
 
+MAX_REPEATED = 200
+"""Repeated line ids listed one by one; a column that is no id repeats in every row."""
+
 
 class Declared:
     """Count, totals and month that preamble and trailer declare."""
@@ -72,7 +75,7 @@ def check_file(
     declared: Declared,
     counts: RowCounts,
     totals: dict[str, int],
-    repeated: list[tuple[str, int, int]],
+    repeated: list[tuple[int, int]],
     month: str | None,
 ) -> tuple[FileFinding, ...]:
     """Findings in a fixed order: trailer, count, totals by currency, repeated ids, month, refused rows."""
@@ -101,9 +104,12 @@ def check_file(
                 )
             )
     found += [FileFinding(code="control_mismatch", what=what, line=line) for line, what in declared.problems]
-    for line_id, first, later in repeated:
-        what = f"line id {line_id} stands in line {first} and again in line {later}"
+    for first, later in repeated[:MAX_REPEATED]:
+        what = f"line {later} has the line id of line {first}"
         found.append(FileFinding(code="repeated_line_id", what=what, line=later))
+    if len(repeated) > MAX_REPEATED:
+        what = f"{len(repeated) - MAX_REPEATED} more lines have the line id of another"
+        found.append(FileFinding(code="repeated_line_id", what=what))
     if month and declared.month and month != declared.month:
         what = f"the file says it is for {declared.month}, it was imported for {month}"
         found.append(FileFinding(code="month_mismatch", what=what))

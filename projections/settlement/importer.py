@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import io
+from array import array
 from collections.abc import Iterator
 from typing import BinaryIO
+
+import numpy as np
 
 from projections.settlement.checks import Declared, check_file
 from projections.settlement.formats import READERS, Row
@@ -32,7 +35,7 @@ _SHOWN = 200
 class SettlementReader:
     """Streams one file: iterate for accepted lines, then ask for counts, refused rows and findings.
 
-    Memory holds the refused rows and the ids seen, not the lines.
+    Memory holds the refused rows and 16 bytes a line (to find repeated ids), not the lines.
     """
 
     def __init__(self, stream: BinaryIO, profile: Profile, month: str | None = None) -> None:
@@ -46,9 +49,8 @@ class SettlementReader:
         self._rows = READERS[profile.format](stream, profile)
         self.encoding = self._rows.encoding
         self._trailer = False
-        self._ids: dict[str, int] = {}
-        self.repeated: list[tuple[str, int, int]] = []
-        """Line id, its first and its later line."""
+        self._hashes = array("q")
+        self._places = array("q")
 
     @property
     def month(self) -> str:
@@ -63,12 +65,8 @@ class SettlementReader:
         for row in preamble:
             self.declared.look_at(row)
         make = LineMaker(self.profile, layout)
-        usual, trailer, totals, ids = (
-            straight(self.profile, layout, make),
-            layout.is_trailer,
-            self.totals,
-            self._ids,
-        )
+        usual, trailer, totals = straight(self.profile, layout, make), layout.is_trailer, self.totals
+        hashed, placed = self._hashes.append, self._places.append
         for row in rows:
             self.read += 1
             line = None if self._trailer else usual(row)
@@ -84,8 +82,9 @@ class SettlementReader:
             self.accepted += 1
             if line.booked:
                 totals[line.currency] = totals.get(line.currency, 0) + line.amount_minor
-            if line.line_id and ids.setdefault(line.line_id, line.line) != line.line:
-                self.repeated.append((line.line_id, ids[line.line_id], line.line))
+            if line.line_id:
+                hashed(hash(line.line_id))
+                placed(line.line)
             yield line
         assert self.counts().balanced, "every row read is accepted, refused or other"  # noqa: S101 - invariant, stays on
 
@@ -112,6 +111,26 @@ class SettlementReader:
             RefusedRow(line=row.line, column=column, value=value[:_SHOWN], reason=reason, cells=cells)
         )
 
+    def repeated(self) -> list[tuple[int, int]]:
+        """First and later line of each line id that stands more than once, by later line."""
+        if not self._hashes:
+            return []
+        hashes, places = (
+            np.frombuffer(self._hashes, dtype=np.int64),
+            np.frombuffer(self._places, dtype=np.int64),
+        )
+        order = np.argsort(hashes, kind="stable")
+        ranked = hashes[order]
+        found: list[tuple[int, int]] = []
+        first = 0
+        for here in np.flatnonzero(ranked[1:] == ranked[:-1]) + 1:
+            if ranked[first] != ranked[here]:
+                first = int(here) - 1
+            pair = (int(places[order[first]]), int(places[order[here]]))
+            if pair[0] != pair[1]:
+                found.append(pair)
+        return sorted(found, key=lambda pair: pair[1])
+
     def counts(self) -> RowCounts:
         """Rows by what became of them, so far."""
         return RowCounts(read=self.read, accepted=self.accepted, refused=len(self.refused), other=self.other)
@@ -133,7 +152,7 @@ def read_settlement(
         refused=tuple(reader.refused),
         counts=reader.counts(),
         totals=dict(sorted(reader.totals.items())),
-        findings=check_file(reader.declared, reader.counts(), reader.totals, reader.repeated, month),
+        findings=check_file(reader.declared, reader.counts(), reader.totals, reader.repeated(), month),
         effects={name: EffectRule(kind=e.kind, sign=e.sign) for name, e in profile.effects.items()},
         vendor_kinds=tuple(profile.vendor_kinds),
         timezone=profile.timezone,

@@ -187,3 +187,14 @@ def test_whatever_the_rows_are_the_import_balances(rows: list[list[str]], *, quo
     assert file.counts.balanced
     assert file.counts.accepted == len(file.lines)
     assert len(file.lines) >= 4
+
+
+def test_an_id_that_stands_three_times_is_reported_with_each_later_line() -> None:
+    text = (DATA / "portal-plain.csv").read_text("utf-8-sig")
+    for other in ("000003", "000004"):
+        text = text.replace(other, "000001")
+    found = [f for f in read_settlement(text.encode(), PORTAL).findings if f.code == "repeated_line_id"]
+    assert [f.what for f in found] == [
+        "line 9 has the line id of line 7",
+        "line 10 has the line id of line 7",
+    ]
