@@ -240,13 +240,7 @@ def _check_link(scan: _Scan, item: IndexedRow) -> _Tail:
     row = item.row
     tail = scan.tails.pop(row.stream, None) or _look_up_tail(scan, row)
     if row.version != tail.version + 1:
-        code, what = (
-            "stream_gap",
-            f"version {tail.version + 1} of {row.stream} is missing before this event",
-        )
-        if row.version <= tail.version:
-            code, what = ("stream_repeat", f"version {row.version} of {row.stream} comes again")
-        scan.find(code, what, item)
+        tail = _out_of_order(scan, item, tail)
     body = body_hash(row.body)
     derived = entry_hash(tail.stored, body, position=row.position, recorded_at_us=row.recorded_at_us)
     if derived != row.entry_hash and tail.derived != tail.stored:
@@ -259,6 +253,20 @@ def _check_link(scan: _Scan, item: IndexedRow) -> _Tail:
     if len(scan.tails) > _STREAMS_KEPT:
         del scan.tails[next(iter(scan.tails))]
     return made
+
+
+def _out_of_order(scan: _Scan, item: IndexedRow, tail: _Tail) -> _Tail:
+    """A version that isn't the next one: the tail that it continues, after a finding unless that one is in place."""
+    row = item.row
+    before = scan.reader.predecessor(scan.tenant, row.stream, row.version)
+    if before is not None and before[0] < row.position and row.version > tail.version:
+        return _Tail(row.version - 1, before[1], before[1], tail.tag)
+    if before is not None or row.version <= tail.version:
+        scan.find("stream_order", f"version {row.version} of {row.stream} is out of order", item)
+    else:
+        what = f"version {tail.version + 1} of {row.stream} is missing before this event"
+        scan.find("stream_gap", what, item)
+    return tail if before is None else _Tail(row.version - 1, before[1], before[1], tail.tag)
 
 
 def _look_up_tail(scan: _Scan, row: StoredRow) -> _Tail:

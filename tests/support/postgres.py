@@ -54,7 +54,9 @@ def _user() -> tuple[int, int] | None:
 class Cluster:
     """One server process and its folder; ``url(name)`` makes a fresh database."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fsync: bool = False) -> None:
+        """With ``fsync`` the disk is waited for, as benchmarks need it; a killed process loses nothing without."""
+        self._fsync = "on" if fsync else "off"
         self._bin = _binaries()
         self._owner = os.getpid()
         self._ids = _user()
@@ -90,7 +92,7 @@ class Cluster:
         """Start the server and wait until it answers."""
         options = (
             f"-c listen_addresses=127.0.0.1 -c port={self.port} -c unix_socket_directories= "
-            "-c max_connections=100 -c fsync=on -c synchronous_commit=on"
+            f"-c max_connections=100 -c fsync={self._fsync} -c synchronous_commit=on"
         )
         self._run(
             "pg_ctl",
