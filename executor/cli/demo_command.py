@@ -30,9 +30,12 @@ from executor.config import load_config
 from executor.orders import load_batch
 from executor.runtime.batch import BatchResult
 from executor.runtime.recovery import task_stream_of
+from executor.runtime.system import SystemClock
 from executor.sandbox import story
 from executor.sandbox.legacy_run import run_legacy
 from executor.sandbox.portal.server import PortalServer
+from executor.store.log import open_record
+from executor.store.signing import make_key, sign_checkpoint
 from executor.wiring import Workshop, open_target
 from projections.blobs import open_blob_reader
 from projections.exports.select import scope_of
@@ -235,8 +238,11 @@ def _month_end(stage: Stage) -> Reconciliation:
 
 
 def _carry_away(stage: Stage, month: Reconciliation, cast: story.Cast, console: Console) -> dict[str, Any]:
-    """Export the bundle about the doubled bill, and verify it."""
+    """Sign the log, export the bundle about the doubled bill, and verify it with the public key."""
     tenant = TenantId(story.TENANT)
+    key = make_key(stage.folder / "demo.key", "demo.example")
+    with open_record(stage.store) as log:
+        sign_checkpoint(log, tenant, key, SystemClock())
     found = next(item for item in month.breaks if item.bill == cast.doubled["id"])
     with open_reader(stage.store) as reader:
         case = case_of(reader, stage.blobs, tenant, story.MONTH, found.id)
@@ -244,13 +250,20 @@ def _carry_away(stage: Stage, month: Reconciliation, cast: story.Cast, console: 
             reader, stage.blobs, tenant, scope_of(bill=found.bill), stage.evidence, case=case
         )
         whole = check(reader, open_blob_reader(stage.blobs), tenant)
-    verified = check_bundle(stage.evidence)
+    trusted = str(key.verifier(tenant))
+    verified = check_bundle(stage.evidence, trusted_keys=[trusted])
     console.print(
         f"[bold]5[/] evidence for {found.bill}: {stage.evidence} ({info.events} events, {info.frames} frames), "
-        + ("verified" if verified.ok else "[red]NOT verified[/]")
+        + ("verified" if verified.ok else "[red]NOT verified[/]"),
+        highlight=False,
+    )
+    console.print(
+        f"    check it: proofreel verify {stage.evidence} --key {trusted}", highlight=False, soft_wrap=True
     )
     return {
         "file": str(stage.evidence),
+        "key": trusted,
+        "proved": verified.proved,
         "bill": found.bill,
         "break": found.id,
         "events": info.events,

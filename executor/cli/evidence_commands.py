@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from domain.errors import ConfigError
-from domain.ids import RunId, TaskId, TenantId
+from domain.ids import RunId, TaskId, TenantId, settlement_stream
 from executor.cli.common import (
     config_option,
     json_option,
@@ -23,9 +23,10 @@ from executor.cli.common import (
 )
 from executor.cli.month_commands import reconciled
 from projections.blobs import open_blob_reader
-from projections.exports.bundle import BundleInfo, write_bundle
+from projections.exports.bundle import BundleInfo, Extras, write_bundle
 from projections.exports.select import Scope, scope_of
 from projections.exports.verify import verify as check_bundle
+from projections.exports.vouchers import collect_vouchers
 from projections.reading import RecordReader, open_reader
 
 
@@ -96,10 +97,17 @@ def case_of(
     result = reconciled(reader, open_blob_reader(blobs), tenant, month)
     for found in result.breaks:
         if found.id == break_id:
-            plain: Mapping[str, Any] = msgspec.to_builtins(found)
-            return plain
+            plain: dict[str, Any] = msgspec.to_builtins(found)
+            return {**plain, "streams": [settlement_stream(month)]}  # also when no task ever touched the bill
     known = ", ".join(found.id for found in result.breaks) or "none"
     raise ConfigError(f"month {month} has no break {break_id!r}", remedy=f"it has: {known}")
+
+
+def extras_of(reader: RecordReader, tenant: TenantId) -> Extras:
+    """The newest signed checkpoint with its cosignatures and time stamp, where it speaks of the whole log."""
+    head = reader.head(tenant)
+    vouchers = collect_vouchers(reader, tenant, size=head.size if head else 0)
+    return Extras(checkpoint=vouchers.checkpoint, stamp=vouchers.stamp)
 
 
 def export_bundle(
@@ -121,6 +129,7 @@ def export_bundle(
             tenant=tenant,
             scope=scope,
             case=case,
+            extras=extras_of(reader, tenant),
             progress=lambda done, total: bar.update(line, completed=done, total=total),
         )
 

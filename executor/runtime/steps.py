@@ -130,7 +130,7 @@ class StepRunner:
             step, target, look, intent=intent, fields=fields, known=job.rule.known
         )
         before = self._kit.keep(fresh, "before")
-        stopper = self._judge(stream, proposed, "before", checks, frames=(before,))
+        stopper = self._judge(stream, proposed, "before", checks, shown=before)
         if stopper is None and step.writes:
             word = job.gate(proposed, look)
             if word.verdict == "approval_required":
@@ -159,12 +159,11 @@ class StepRunner:
         stream.submit(c.Attempt(attempted, at_us=kit.clock.now_us()), frames=(before,))
         performed = self._hands.perform(step, target, rule=job.rule if step.writes else None, intent=intent)
         after = self._hands.look()
-        frames = (before, kit.keep(after.frame, "after"))
-        self._report(stream, proposed, performed, frames)
+        self._report(stream, proposed, performed, kit.keep(after.frame, "after"))
         effect = self._hands.effect(look, after)
         findings = (performed.check, effect) if performed.check is not None else (effect,)
         if performed.status == "executed":
-            self._judge(stream, proposed, "after", findings, frames=())
+            self._judge(stream, proposed, "after", findings)
         stream.stage(c.Observe(self._observation(after)), frames=(kit.keep(after.frame, "observed"),))
         self._look = after
         done = performed.status == "executed" and (effect.verdict == "pass" or step.kind != "click")
@@ -249,9 +248,12 @@ class StepRunner:
         phase: Phase,
         checks: Sequence[Check],
         *,
-        frames: Sequence[FrameRef],
+        shown: FrameRef | None = None,
     ) -> Check | None:
-        """Record the findings; returns the first decisive one that stops the action."""
+        """Record the findings; returns the first decisive one that stops the action.
+
+        ``shown`` is the screen they are about; it is kept with them where no attempt follows that would keep it.
+        """
         stopper = next((check for check in checks if check.decisive and check.verdict != "pass"), None)
         judged = e.GuardJudged(
             action_id=proposed.action_id,
@@ -260,7 +262,7 @@ class StepRunner:
             enforced=True,
             checks=tuple(checks),
         )
-        stream.stage(c.Judge(judged), frames=frames)
+        stream.stage(c.Judge(judged), frames=(shown,) if shown is not None and stopper is not None else ())
         return stopper
 
     def _block(self, stream: TaskStream, proposed: e.ActionProposed, check: Check, *, delivered: int) -> None:
@@ -279,7 +281,7 @@ class StepRunner:
         stream: TaskStream,
         proposed: e.ActionProposed,
         performed: Performed,
-        frames: Sequence[FrameRef],
+        after: FrameRef,
     ) -> None:
         fact: e.ActionExecuted | e.ActionBlocked | e.ActionFailed | e.ActionOutcomeUnknown
         check = performed.check
@@ -310,4 +312,4 @@ class StepRunner:
                 fact = e.ActionOutcomeUnknown(action_id=proposed.action_id, reason=performed.reason)
             case _:
                 assert_never(performed.status)
-        stream.submit(c.Report(fact), frames=frames)
+        stream.submit(c.Report(fact), frames=(after,))

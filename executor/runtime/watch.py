@@ -141,16 +141,17 @@ class Watch:
         checks = (*report.checks, *self._duplicate(stream, intent, writes=writes))
         if report.performed.check is not None:
             checks = (*checks, report.performed.check)
-        self._judge(stream, action_id, "before", checks, (before,))
+        self._judge(stream, action_id, "before", checks)
         key = stream.state.effect_key if writes else None
         stream.stage(
             c.Attempt(
                 e.ActionAttempted(action_id=action_id, writes=writes, effect_key=key),
                 at_us=self._to.clock.now_us(),
-            )
+            ),
+            frames=(before,),
         )
-        stream.stage(c.Report(self._outcome(report, action_id)), frames=(before, after))
-        self._judge(stream, action_id, "after", (report.effect,), ())
+        stream.stage(c.Report(self._outcome(report, action_id)), frames=(after,))
+        self._judge(stream, action_id, "after", (report.effect,))
         stream.stage(
             c.Observe(self._seen(report.after)), frames=(self._keep(report.after.frame, "observed"),)
         )
@@ -228,7 +229,6 @@ class Watch:
         action_id: ActionId,
         phase: e.action.Phase,
         checks: tuple[Check, ...],
-        frames: tuple[FrameRef, ...],
     ) -> None:
         stopper = next((check for check in checks if check.decisive and check.verdict != "pass"), None)
         verdict: Verdict = stopper.verdict if stopper else "pass"
@@ -237,7 +237,7 @@ class Watch:
         judged = e.GuardJudged(
             action_id=action_id, phase=phase, verdict=verdict, enforced=False, checks=checks
         )
-        stream.stage(c.Judge(judged), frames=frames)
+        stream.stage(c.Judge(judged))
 
     def _outcome(
         self, report: StepReport, action_id: ActionId

@@ -81,7 +81,7 @@ class Approvals:
     """Fold into ``ApprovalRow``; grouped by whether one is open (``open``)."""
 
     name = "approvals"
-    version = 1
+    version = 2
     row_type = ApprovalRow
 
     def key(self, recorded: Recorded) -> str | None:

@@ -82,7 +82,7 @@ class TaskStates:
     """Fold into ``TaskRow``; grouped by bill."""
 
     name = "task_states"
-    version = 1
+    version = 2
     row_type = TaskRow
 
     def key(self, recorded: Recorded) -> str | None:

@@ -40,6 +40,7 @@ _ROLES: dict[FrameRole, Role] = {
     "readback": "readback",
     "snapshot": "before",  # the business state before the write
 }
+_TROUBLE: frozenset[str] = frozenset({"stopped", "failed", "unknown"})
 _MARKED: frozenset[Role] = frozenset({"observed", "planned", "before"})
 
 
@@ -132,7 +133,7 @@ class TimelineProjection:
     """Fold into ``Segment`` rows; grouped by run."""
 
     name = "timeline"
-    version = 1
+    version = 2
     row_type = Segment
 
     def key(self, recorded: Recorded) -> str | None:
@@ -180,8 +181,34 @@ def timeline(segments: Iterable[Segment]) -> Timeline | None:
         run_id=rows[0].run_id,
         mode=next((row.mode for row in ordered if row.mode), ""),
         title=next((row.title for row in ordered if row.title), ""),
-        entries=tuple(counted),
+        entries=tuple(_once_each(counted)),
     )
+
+
+def _once_each(entries: Iterable[Entry]) -> list[Entry]:
+    """Pictures that stand still are shown once, with what says most about them.
+
+    The screen after a step is, nearly always, the screen before the next one, byte for byte; a viewer who steps through
+    a run wants to see something else at each press. What went wrong is never folded into what went well.
+    """
+    kept: list[Entry] = []
+    for entry in entries:
+        last = kept[-1] if kept else None
+        if (
+            last is None
+            or last.sha256 != entry.sha256
+            or last.task_id != entry.task_id
+            or last.tone in _TROUBLE
+        ):
+            kept.append(entry)
+        elif entry.tone in _TROUBLE or _telling(entry) >= _telling(last):
+            kept[-1] = entry
+    return kept
+
+
+def _telling(entry: Entry) -> int:
+    """A screen that is about to be clicked says most, a mere look least."""
+    return {"before": 3, "planned": 2, "after": 1, "readback": 1, "observed": 0}[entry.role]
 
 
 def _identify(view: Segment, recorded: Recorded) -> Segment:

@@ -130,7 +130,7 @@ def test_a_run_without_events_has_no_timeline() -> None:
 
 
 @given(history=histories)
-def test_every_frame_of_a_run_is_shown_once_in_the_order_of_the_log(history: list[Recorded]) -> None:
+def test_every_picture_of_a_run_is_shown_in_the_order_of_the_log(history: list[Recorded]) -> None:
     rows = run_keys(VIEW, history)
     for run in {row.run_id for row in rows.values()}:
         made = timeline(row for row in rows.values() if row.run_id == run)
@@ -141,7 +141,37 @@ def test_every_frame_of_a_run_is_shown_once_in_the_order_of_the_log(history: lis
             if event.envelope.run_id == run
             for shown in event.envelope.frames
         ]
-        assert [(entry.position, entry.sha256) for entry in made.entries] == recorded
+        shown_at = [(entry.position, entry.sha256) for entry in made.entries]
+        assert set(shown_at) <= set(recorded)
+        assert [position for position, _ in shown_at] == sorted(position for position, _ in shown_at)
+        assert {picture for _, picture in shown_at} == {picture for _, picture in recorded}
+
+
+def test_a_picture_that_stands_still_is_shown_once_with_its_click() -> None:
+    book = Book()
+    task = book.run().task("t1")
+    task.observe("list")
+    action = task.propose(on="list")
+    task.add(e.ActionAttempted(action_id=action, writes=False), frames=[frame("list", "before")])
+    task.add(e.ActionExecuted(action_id=action, latency_us=1), frames=[frame("detail", "after")])
+    task.observe("detail")
+
+    shown = of_run(book).entries
+
+    assert [entry.role for entry in shown] == ["before", "after"]
+    assert shown[0].point is not None
+
+
+def test_trouble_is_not_folded_into_what_went_well() -> None:
+    book = Book()
+    task = book.run().task("t1")
+    task.observe("list")
+    action = task.propose(on="list")
+    blocked = e.ActionBlocked(action_id=action, guard="gate", verdict="target_changed")
+    task.add(blocked, frames=[frame("list", "before")])
+    task.observe("list")
+
+    assert [entry.tone for entry in of_run(book).entries] == ["stopped", "stopped", "none"]
 
 
 @given(history=histories)
