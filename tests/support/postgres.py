@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 import uuid
 from functools import cache
 from pathlib import Path
@@ -113,9 +114,16 @@ class Cluster:
         self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "-t", "60", "stop")
 
     def kill(self) -> None:
-        """SIGKILL the postmaster, as a crash of the machine would; its children notice and leave."""
+        """SIGKILL the postmaster and every session, as a crash of the machine would."""
         pid = int((self._data / "postmaster.pid").read_text().splitlines()[0])
-        os.kill(pid, signal.SIGKILL)
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        everyone = (pid, *map(int, children))
+        for process in everyone:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        while any(_alive(process) for process in everyone):
+            time.sleep(0.01)
+        (self._data / "postmaster.pid").unlink()
 
     def url(self, name: str | None = None, *, user: str = "proofreel") -> str:
         """URL of a fresh database, or of the named one."""
@@ -136,6 +144,14 @@ class Cluster:
         with contextlib.suppress(RuntimeError):
             self.stop("immediate")
         shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _alive(pid: int) -> bool:
+    """True for a process that still runs; a dead one that nobody waited for doesn't count."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def _free_port() -> int:
