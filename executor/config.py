@@ -10,7 +10,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 import msgspec
@@ -19,7 +19,10 @@ from domain.budgets import Budget
 from domain.errors import ConfigError
 from domain.ids import PrincipalId, Sha256, TenantId
 from domain.policy import ActionRule, Identity, ReadbackSource, RungName, WritePolicy
-from executor.yaml_source import load_yaml
+from executor.yaml_source import line_of, load_yaml
+
+AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
+NotNegative = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _Strict(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,10 +76,10 @@ class RecordSection(_Strict, frozen=True, kw_only=True):
 class BudgetSection(_Strict, frozen=True, kw_only=True):
     """Budgets of a task (G7)."""
 
-    max_steps: int = 40
-    stuck_frames: int = 3
-    min_success_percent: int = 50
-    success_after_steps: int = 8
+    max_steps: AtLeastOne = 40
+    stuck_frames: AtLeastOne = 3
+    min_success_percent: Annotated[int, msgspec.Meta(ge=0, le=100)] = 50
+    success_after_steps: AtLeastOne = 8
 
 
 class PolicySection(_Strict, frozen=True, kw_only=True):
@@ -86,9 +89,9 @@ class PolicySection(_Strict, frozen=True, kw_only=True):
     readback_sources: tuple[ReadbackSource, ...] = ("api", "detail")
     forbid_visual_verdict: bool = True
     approval_required: list[str] = []
-    approval_above_minor: dict[str, int] = {}
-    approval_valid_s: int = 3600
-    readback_deadline_ms: int = 4000
+    approval_above_minor: dict[str, NotNegative] = {}
+    approval_valid_s: AtLeastOne = 3600
+    readback_deadline_ms: NotNegative = 4000
     """How long a late posting is waited for."""
 
 
@@ -103,8 +106,8 @@ class BrowserSection(_Strict, frozen=True, kw_only=True):
 
     executable: str = ""
     headless: bool = True
-    viewport_width: int = 1280
-    viewport_height: int = 800
+    viewport_width: AtLeastOne = 1280
+    viewport_height: AtLeastOne = 800
 
 
 class NotifySection(_Strict, frozen=True, kw_only=True):
@@ -171,9 +174,12 @@ class Config(_Strict, frozen=True, kw_only=True):
 
 
 class Secret(str):
-    """A password that doesn't print itself: ``repr`` and ``format`` show stars, the value is ``str(secret[:])``."""
+    """A password that doesn't print itself: ``str``, ``repr`` and ``format`` show stars, the value is ``secret[:]``."""
 
     __slots__ = ()
+
+    def __str__(self) -> str:
+        return "***"
 
     def __repr__(self) -> str:
         return "Secret(***)"
@@ -196,7 +202,7 @@ def secret_of(section: AccountSection, environment: Mapping[str, str] | None = N
 def load_config(path: Path) -> Config:
     """Read and check a configuration; ``ConfigError`` with file and line."""
     config = load_yaml(path, Config)
-    _refuse_contradictions(config, str(path))
+    _refuse_contradictions(config, path)
     return config
 
 
@@ -205,29 +211,34 @@ def digest(config: Config) -> Sha256:
     return Sha256(hashlib.sha256(msgspec.json.encode(config, order="deterministic")).hexdigest())
 
 
-def _refuse_contradictions(config: Config, file: str) -> None:
+def _refuse_contradictions(config: Config, path: Path) -> None:
+    file = str(path)
     if config.tenant not in config.identity.tenants:
         raise ConfigError(
             f"identity {config.identity.principal} may not act for tenant {config.tenant}",
             file=file,
+            line=line_of(path, "identity", "tenants"),
             remedy="add the tenant under identity.tenants, or run another configuration",
         )
     if config.target.service.account == config.target.readback.account:
         raise ConfigError(
             "service and readback use the same account",
             file=file,
+            line=line_of(path, "target", "readback", "account"),
             remedy="give target.readback an account of its own: who wrote does not judge",
         )
-    if config.write_policy.require_readback and not config.write_policy.readback_sources:
+    if not config.write_policy.readback_sources:
         raise ConfigError(
-            "write_policy requires a readback and lists no source",
+            "write_policy lists no readback source, so nothing would say what counts as success",
             file=file,
-            remedy="list at least one of api, list, detail, settlement_file",
+            line=line_of(path, "write_policy", "readback_sources"),
+            remedy="list at least one of api, list, detail",
         )
-    if not config.write_policy.forbid_visual_verdict and config.write_policy.readback_sources:
+    if not config.write_policy.forbid_visual_verdict:
         raise ConfigError(
             "write_policy allows visual verdicts although it has readback sources",
             file=file,
+            line=line_of(path, "write_policy", "forbid_visual_verdict"),
             remedy="set forbid_visual_verdict: true; a screen never decides",
         )
     parts = urlsplit(config.target.origin)
@@ -239,6 +250,7 @@ def _refuse_contradictions(config: Config, file: str) -> None:
         raise ConfigError(
             f"target.origin {config.target.origin!r} is no origin",
             file=file,
+            line=line_of(path, "target", "origin"),
             remedy="write scheme, host and port only: https://portal.example:8443",
         )
 
@@ -257,6 +269,7 @@ def rules_of(actions: Mapping[str, ActionRule], config: Config, file: str) -> Ma
             raise ConfigError(
                 f"action {name} is irreversible and write_policy.require_readback is off",
                 file=file,
+                line=line_of(Path(file), "write_policy", "require_readback"),
                 remedy="switch it on, or take the action out",
             )
     for name in policy.approval_required:
@@ -264,6 +277,7 @@ def rules_of(actions: Mapping[str, ActionRule], config: Config, file: str) -> Ma
             raise ConfigError(
                 f"write_policy.approval_required lists unknown action {name!r}",
                 file=file,
+                line=line_of(Path(file), "write_policy", "approval_required"),
                 remedy=f"known actions: {', '.join(sorted(actions))}",
             )
     return actions

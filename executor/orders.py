@@ -6,6 +6,7 @@ goes on with the same tasks instead of opening new ones.
 
 from __future__ import annotations
 
+import re
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ from executor.yaml_source import load_yaml
 _NAMESPACE = uuid.UUID("6f1d7c0e-52a5-5c4e-9d0a-2b1f6f6a7c11")
 """Fixed namespace of derived ids (RFC 9562, version 5)."""
 MAX_ORDERS = 10_000
+MAX_AMOUNT_MINOR = 2**53
+"""Whole numbers up to here are the same in every reader of the record (RFC 8259 section 6)."""
+_MONTH = re.compile(r"\d{4}-(0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +100,18 @@ def _order(raw: _Batch, number: int, item: _Order, rules: dict[str, ActionRule],
         raise ConfigError(
             f"order {number} ({item.bill}): {error}", file=file, remedy="write it as 1434.74, quoted"
         ) from error
+    if abs(amount_minor) > MAX_AMOUNT_MINOR:
+        raise ConfigError(
+            f"order {number} ({item.bill}): {item.amount} is beyond any amount",
+            file=file,
+            remedy="correct it",
+        )
+    if not item.bill or not _MONTH.fullmatch(item.month):
+        raise ConfigError(
+            f"order {number} ({item.bill}) needs a bill and a month, and has month {item.month!r}",
+            file=file,
+            remedy="write the month as 2026-11",
+        )
     intent = Intent(
         bill_id=item.bill,
         action=item.action,

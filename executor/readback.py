@@ -23,6 +23,8 @@ from executor.config import Secret
 
 READ_TIMEOUT_S = 5.0
 POLL_S = 0.15
+SHAPE_ERRORS = (ValueError, TypeError, AttributeError, KeyError, IndexError)
+"""What reading an answer of another shape than configured can raise."""
 
 ReadbackFact = ReadbackConfirmed | ReadbackMismatched | ReadbackInconclusive
 
@@ -130,7 +132,8 @@ def _dig(data: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - JSON edge
     return value
 
 
-def _state(data: Mapping[str, Any], keys: JsonMap) -> BusinessState:
+def state_of(data: Mapping[str, Any], keys: JsonMap) -> BusinessState:
+    """A bill out of a JSON answer; ``ValueError`` and its like when the answer has another shape."""
     history, ledger = _dig(data, keys.history), _dig(data, keys.ledger)
     return BusinessState(
         bill_id=str(_dig(data, keys.bill_id)),
@@ -161,9 +164,9 @@ class ApiReadback:
         """See ``Readback``."""
         answer = self._session.get(self._path.format(bill_id=bill_id))
         try:
-            return _state(answer.json(), self._keys)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise WorldError(f"the read API's answer about {bill_id} has another shape: {error}") from error
+            return state_of(answer.json(), self._keys)
+        except SHAPE_ERRORS as error:
+            raise WorldError(f"the read API's answer about {bill_id} has another shape: {error!r}") from error
 
 
 class ReadLane:
@@ -183,17 +186,24 @@ class ReadLane:
         pages, bills, number, total = [], [], 1, 1
         while number <= total:
             answer = self._session.get(self._path, page=str(number))
-            data = answer.json()
             pages.append(answer.content)
-            bills += [_state(row, self._keys) for row in data[self._rows]]
-            total = int(data.get("pages", 1))
+            try:
+                data = answer.json()
+                bills += [state_of(row, self._keys) for row in data[self._rows]]
+                total = int(data.get("pages", 1))
+            except SHAPE_ERRORS as error:
+                raise WorldError(f"the list's page {number} has another shape: {error!r}") from error
             number += 1
         return b"\n".join(pages), bills
 
     def read(self, bill_id: str) -> BusinessState:
         """One bill of the list; ``Missing`` when the account's tenant has no such bill."""
-        rows = self._session.get(self._path, bill_id=bill_id).json()[self._rows]
-        found = [state for state in (_state(row, self._keys) for row in rows) if state.bill_id == bill_id]
+        answer = self._session.get(self._path, bill_id=bill_id)
+        try:
+            states = [state_of(row, self._keys) for row in answer.json()[self._rows]]
+        except SHAPE_ERRORS as error:
+            raise WorldError(f"the list's answer about {bill_id} has another shape: {error!r}") from error
+        found = [state for state in states if state.bill_id == bill_id]
         if not found:
             raise Missing(f"the list of {self.account} has no bill {bill_id}")
         return found[0]

@@ -269,10 +269,17 @@ def load_recipe(name: str, *, beside: Path | None = None) -> Recipe:
     return recipe
 
 
+_SHOWN = ("bill_id", "status", "counterparty", "amount", "currency", "month")
+"""What a detail page must show to be a readback source."""
+_PLACEHOLDERS = ("bill_id", "month", "counterparty")
+"""Parts of the intent that selectors and texts may name, beside the labels."""
+
+
 def _refuse_contradictions(recipe: Recipe, file: str) -> None:
+    _refuse_half_languages(recipe, file)
     for name, action in recipe.actions.items():
         writing = [step for step in action.steps if step.writes]
-        if len(writing) != 1 or not action.steps or action.steps[-1] is not writing[0]:
+        if len(writing) != 1 or action.steps[-1] is not writing[0] or writing[0].goto:
             raise ConfigError(
                 f"action {name} must end with its one writing step",
                 file=file,
@@ -298,3 +305,40 @@ def _refuse_contradictions(recipe: Recipe, file: str) -> None:
                         file=file,
                         remedy="add it under labels",
                     )
+                _refuse_unknown_placeholders(step, number, name, labels, file)
+
+
+def _refuse_half_languages(recipe: Recipe, file: str) -> None:
+    if not recipe.read.detail_path:
+        return
+    missing = [name for name in _SHOWN if name not in recipe.read.detail_selectors]
+    if missing:
+        raise ConfigError(
+            f"read.detail_selectors lacks {missing[0]}",
+            file=file,
+            remedy="say where the detail page shows it",
+        )
+    codes = {code for texts in recipe.statuses.values() for code in texts.values()}
+    for language in recipe.labels:
+        lacking = sorted(codes - set(recipe.statuses.get(language, {}).values()))
+        if lacking or not codes:
+            raise ConfigError(
+                f"statuses of {language} lack {', '.join(lacking) or 'every status'}",
+                file=file,
+                remedy="add the text that the detail page shows for it",
+            )
+
+
+def _refuse_unknown_placeholders(
+    step: StepSection, number: int, name: str, labels: Mapping[str, str], file: str
+) -> None:
+    fill = dict.fromkeys((*_PLACEHOLDERS, *labels), "x")
+    for text in (*step.selectors, step.text, step.goto):
+        try:
+            text.format(**(fill if not step.goto else {"bill_id": "x"}))
+        except (KeyError, IndexError, ValueError) as error:
+            raise ConfigError(
+                f"step {number} of {name} has {text!r}, whose placeholder {error} nothing fills in",
+                file=file,
+                remedy=f"use {', '.join(_PLACEHOLDERS)} or a label; a bare brace is written twice",
+            ) from error

@@ -194,8 +194,13 @@ class Workshop:
     def hands(self) -> BrowserHands:
         """A logged-in page of the service account, the same one while its session lives."""
         if self._hands is None:
-            self._hands = self._new_hands()
-            self._hands.log_in()
+            hands = self._new_hands()
+            try:
+                hands.log_in()
+            except BaseException:
+                hands.close()
+                raise
+            self._hands = hands
         return self._hands
 
     def drop_hands(self) -> None:
