@@ -161,4 +161,5 @@ def switch_language() -> None:
     st.session_state["language"] = st.session_state["language-picker"]
 
 
-main()
+if __name__ == "__main__":  # Streamlit runs the script under this name; tests import it
+    main()

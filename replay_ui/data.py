@@ -48,6 +48,13 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
+_ORIGIN: Final = sa.Table(
+    "desk_origin",
+    sa.MetaData(),
+    sa.Column("tenant", sa.String(200), primary_key=True),
+    sa.Column("entry", sa.LargeBinary, nullable=False),
+)
+"""Link of the first event of the log that the stored views were made from."""
 _KEPT: Final = 32
 """Answers kept in memory; each is thrown away when the log has grown."""
 
@@ -124,6 +131,11 @@ class Desk:
         """Whether the desk has this tenant; makes the desk the list of tenants that access is decided on."""
         return tenant in self.tenants()
 
+    def close(self) -> None:
+        """Give back every connection."""
+        self.reader.close()
+        self._views.dispose()
+
     def tenants(self) -> list[TenantId]:
         """Tenants that may be looked at, sorted."""
         return [name for name in self.reader.tenants() if self._only is None or name in self._only]
@@ -134,9 +146,25 @@ class Desk:
             return 0
         with self._lock:
             end = self.reader.positions(tenant)
+            if tenant not in self._reached:
+                self._forget_others(tenant, end)
             if self._reached.get(tenant) != end:
                 self._reached[tenant] = materialize.catch_up(self.reader, self._views, tenant, ALL)
             return self._reached[tenant]
+
+    def _forget_others(self, tenant: TenantId, end: int) -> None:
+        """Build views again that were kept from another record, or from a longer one."""
+        first = next(self.reader.rows(tenant, limit=1), None)
+        entry = first.entry_hash if first is not None else b""
+        _ORIGIN.metadata.create_all(self._views)
+        with self._views.begin() as connection:
+            mine = _ORIGIN.c.tenant == tenant
+            known = connection.execute(sa.select(_ORIGIN.c.entry).where(mine)).scalar()
+            connection.execute(sa.delete(_ORIGIN).where(mine))
+            connection.execute(sa.insert(_ORIGIN).values(tenant=tenant, entry=entry))
+        ahead = any(materialize.position(self._views, view, tenant) > end for view in ALL)
+        if ahead or (known is not None and bytes(known) != entry):
+            self._reached[tenant] = materialize.rebuild(self.reader, self._views, tenant, ALL)
 
     def standing(self, tenant: TenantId) -> Standing:
         """How far the desk sees."""
@@ -197,7 +225,8 @@ class Desk:
 
     def verdicts(self, tenant: TenantId, found: BillChain) -> dict[int, str]:
         """Verdict that each event of a chain passes, by position; events that pass none are left out."""
-        streams = (self.reader.stream(tenant, task_stream(TaskId(task))) for task in found.tasks)
+        tasks = found.tasks if tenant in self else ()
+        streams = (self.reader.stream(tenant, task_stream(TaskId(task))) for task in tasks)
         return {
             recorded.row.position: verdict
             for stream in streams
@@ -257,6 +286,8 @@ class Desk:
         )
 
     def _imports(self, tenant: TenantId) -> tuple[Import, ...]:
+        if tenant not in self:
+            return ()
         months = [name.partition(":")[2] for name in self.reader.streams(tenant, "settlement")]
         return tuple(
             Import(

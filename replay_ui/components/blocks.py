@@ -206,7 +206,7 @@ def check_path(href: str) -> None:
         raise ConfigError(f"{href!r} is no path on this server", remedy="build links with blocks.page_path")
 
 
-def page_path(page: str, **parameters: str | int | None) -> str:
+def page_path(page: str, /, **parameters: str | int | None) -> str:
     """Path of a page of the desk with its query; empty and missing parameters are left out."""
     kept = {name: str(value) for name, value in parameters.items() if value not in {None, ""}}
     place = f"/{quote(page, safe='')}"

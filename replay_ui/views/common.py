@@ -75,7 +75,7 @@ class View:
     """The moment that ages and due times are told for, microseconds since 1970 (UTC)."""
     actions: OperatorActions | None
 
-    def path(self, page: str, **parameters: str | int | None) -> str:
+    def path(self, page: str, /, **parameters: str | int | None) -> str:
         """Path of a page for this tenant."""
         return page_path(page, tenant=self.tenant, **parameters)
 

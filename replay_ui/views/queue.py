@@ -14,6 +14,7 @@ from replay_ui.components.blocks import (
     Facts,
     Heading,
     Line,
+    Lines,
     Note,
     Row,
     Span,
@@ -31,7 +32,7 @@ from replay_ui.components.blocks import (
 from replay_ui.components.sheet import sheet
 from replay_ui.operator_actions import RESOLUTIONS
 from replay_ui.player import run_urls
-from replay_ui.views.common import CHAIN, PAGE_ROWS, QUEUE, SEVERITY_TONES, View, choice
+from replay_ui.views.common import CHAIN, QUEUE, SEVERITY_TONES, View, choice, paged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,7 +53,7 @@ def page(view: View) -> None:
     left, _ = st.columns((2, 6))
     with left:
         show = choice(words("queue.show"), "show", SHOW, show=lambda code: words(f"queue.{code}"))
-    waiting = view.desk.queue(view.tenant, now_us=view.now_us, closed=show == "all")[:PAGE_ROWS]
+    waiting = view.desk.queue(view.tenant, now_us=view.now_us, closed=show == "all")
     said = st.session_state.pop(_SAID, None)
     if said:
         sheet((Note(text=said[1], tone=said[0]),), key="queue-said")
@@ -109,7 +110,8 @@ def approvals(view: View, asked: Sequence[Pending]) -> tuple[Block, ...]:
         words("queue.due"),
     )
     rows = []
-    for item in asked[:PAGE_ROWS]:
+    part, pager = paged(view, QUEUE, asked)
+    for item in part:
         first = subject(view, item.intent, item.task_id)
         rows.append(
             row(
@@ -124,7 +126,8 @@ def approvals(view: View, asked: Sequence[Pending]) -> tuple[Block, ...]:
                 chosen=st.query_params.get("task") == item.task_id,
             )
         )
-    return (head, table(columns, rows, label=words("queue.approvals")))
+    made = (head, table(columns, rows, label=words("queue.approvals")))
+    return (*made, Lines(items=(pager,))) if pager else made
 
 
 def takeovers(view: View, waiting: Sequence[Aged]) -> tuple[Block, ...]:
@@ -143,10 +146,9 @@ def takeovers(view: View, waiting: Sequence[Aged]) -> tuple[Block, ...]:
         words("queue.age"),
         words("queue.due"),
     )
-    return (
-        head,
-        table(columns, [takeover_row(view, item) for item in waiting], label=words("queue.takeovers")),
-    )
+    part, pager = paged(view, QUEUE, waiting)
+    made = (head, table(columns, [takeover_row(view, item) for item in part], label=words("queue.takeovers")))
+    return (*made, Lines(items=(pager,))) if pager else made
 
 
 def takeover_row(view: View, item: Aged) -> Row:

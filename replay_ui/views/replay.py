@@ -12,6 +12,7 @@ from replay_ui.components.blocks import (
     Fact,
     Facts,
     Heading,
+    Lines,
     Note,
     Row,
     cell,
@@ -24,7 +25,7 @@ from replay_ui.components.blocks import (
 from replay_ui.components.sheet import sheet
 from replay_ui.player import frame_to_query, player, run_urls
 from replay_ui.player.manifest import CHUNK_SIZE
-from replay_ui.views.common import CHAIN, PAGE_ROWS, REPLAY, RUNS, View, choice, number, reset
+from replay_ui.views.common import CHAIN, PAGE_ROWS, REPLAY, RUNS, View, choice, number, paged, reset
 from replay_ui.views.runs import mode_chip, outcome_chips, verdict_chips
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def about(view: View, run: RunRow) -> tuple[Block, ...]:
 
 def tasks_of(view: View, run: RunRow, line: Timeline | None) -> tuple[Block, ...]:
     """The tasks of the run; each leads to its first frame."""
-    words, tasks = view.words, view.desk.tasks(view.tenant, run=run.run_id)[:PAGE_ROWS]
+    words, tasks = view.words, view.desk.tasks(view.tenant, run=run.run_id)
     if not tasks:
         return (Heading(text=words("tasks")), Note(text=words("replay.no_tasks")))
     first: dict[str, int] = {}
@@ -131,9 +132,11 @@ def tasks_of(view: View, run: RunRow, line: Timeline | None) -> tuple[Block, ...
         words("verdicts"),
         words("evidence"),
     )
-    rows = [task_row(view, run, task, first.get(task.task_id)) for task in tasks]
+    part, pager = paged(view, REPLAY, tasks)
+    rows = [task_row(view, run, task, first.get(task.task_id)) for task in part]
     beside = (text(words("replay.tasks_hint"), "quiet"),)
-    return (Heading(text=words("tasks"), beside=beside), table(columns, rows, label=words("tasks")))
+    made = (Heading(text=words("tasks"), beside=beside), table(columns, rows, label=words("tasks")))
+    return (*made, Lines(items=(pager,))) if pager else made
 
 
 def task_row(view: View, run: RunRow, task: TaskRow, frame: int | None) -> Row:

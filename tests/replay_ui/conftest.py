@@ -13,6 +13,9 @@ from typing import Final
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from replay_ui.data import Desk
+from tests.replay_ui.sample import Sample, make
+
 ROOT: Final = Path(__file__).parents[2]
 FLAGS: Final = (
     "--no-sandbox",  # the suite may run as root
@@ -44,6 +47,18 @@ def page(browser: Browser) -> Iterator[Page]:
     context.set_default_timeout(60_000)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    return make(tmp_path_factory.mktemp("record"))
+
+
+@pytest.fixture
+def desk(sample: Sample) -> Iterator[Desk]:
+    opened = sample.desk()
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="module")

@@ -46,7 +46,8 @@ function onkeydown(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const path = event.composedPath();
   const inside = [...players].find((player) => path.includes(player.root));
-  const nowhere = path[0] === document.body || path[0] === document.documentElement;
+  // The page's scrolling area takes the focus at any click beside the controls; it has no use for these keys.
+  const nowhere = path[0] instanceof Element && path[0].matches("html, body, main");
   const player = inside ?? (nowhere ? active : null);
   if (!player || (inside && path[0] instanceof Element && takesKey(path[0], event.key))) return;
   if (event.key === "Escape" && !player.help.hidden) player.toggleHelp(false);

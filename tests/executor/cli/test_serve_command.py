@@ -1,0 +1,137 @@
+"""``proofreel serve``: what people decide at the desk is recorded as theirs, by the rules of the commands."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from domain.errors import CommandRefused, ConfigError
+from domain.ids import TenantId
+from executor.cli import run_command
+from executor.cli.serve_command import RecordedDecisions
+from executor.config import load_config
+from executor.store.log import open_record
+from tests.replay_ui.sample import Sample, make
+
+ACME = TenantId("acme")
+CONFIG = """
+tenant: acme
+identity: {principal: "svc:acme-batch", tenants: [acme], actions: [mark_processed, refund, undo]}
+people:
+  - {principal: "person:li.na", tenants: [acme], actions: ["approve:refund"]}
+  - {principal: "person:wang.lei", tenants: [globex], actions: ["approve:refund"]}
+  - {principal: "person:chen.jie", tenants: [acme]}
+target:
+  name: vendor portal
+  origin: http://127.0.0.1:8800
+  recipe: vendor-portal
+  service: {account: svc-acme, secret_env: SERVICE_PASSWORD}
+  readback: {account: readback-acme, secret_env: READBACK_PASSWORD}
+"""
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Sample:
+    return make(tmp_path)
+
+
+@pytest.fixture
+def decisions(sample: Sample, tmp_path: Path) -> Iterator[RecordedDecisions]:
+    path = tmp_path / "proofreel.yaml"
+    path.write_text(CONFIG, encoding="utf-8")
+    with open_record(sample.store) as log:
+        yield RecordedDecisions(load_config(path), log)
+
+
+def grant(decisions: RecordedDecisions, person: str, approval: str = "approval-refund") -> None:
+    decisions.answer("acme", "task-refund", approval=approval, verdict="grant", person=person, note="checked")
+
+
+def test_only_people_of_the_tenant_are_offered(decisions: RecordedDecisions) -> None:
+    assert decisions.people("acme") == ["person:li.na", "person:chen.jie"]
+    assert decisions.people("nobody") == []
+
+
+def test_an_approval_is_recorded_as_the_persons(decisions: RecordedDecisions, sample: Sample) -> None:
+    grant(decisions, "person:li.na")
+    desk = sample.desk()
+    last = list(desk.reader.events(ACME))[-1]
+    desk.close()
+    assert (last.name, last.envelope.principal) == ("approval.granted", "person:li.na")
+
+
+def test_a_request_that_took_the_place_of_the_seen_one_is_not_granted(decisions: RecordedDecisions) -> None:
+    with pytest.raises(CommandRefused, match=r"approval\.changed"):
+        grant(decisions, "person:li.na", approval="approval-before")
+
+
+@pytest.mark.parametrize(
+    ("person", "rule"), [("person:chen.jie", "approval.right"), ("person:wang.lei", "person.tenant")]
+)
+def test_a_person_without_the_right_approves_nothing(
+    decisions: RecordedDecisions, sample: Sample, person: str, rule: str
+) -> None:
+    with pytest.raises(CommandRefused, match=rule):
+        grant(decisions, person)
+    desk = sample.desk()
+    assert len(desk.approvals(ACME, now_us=0)) == 1
+    desk.close()
+
+
+def test_somebody_who_is_not_configured_decides_nothing(decisions: RecordedDecisions) -> None:
+    with pytest.raises(ConfigError, match="no person"):
+        grant(decisions, "person:stranger")
+
+
+def test_a_takeover_is_taken_and_closed_by_its_owner(decisions: RecordedDecisions, sample: Sample) -> None:
+    decisions.take("acme", "task-fake", person="person:li.na")
+    with pytest.raises(CommandRefused):
+        decisions.take("acme", "task-fake", person="person:chen.jie")
+    decisions.resolve(
+        "acme", "task-fake", resolution="effect_absent", person="person:li.na", note="looked it up"
+    )
+    desk = sample.desk()
+    waiting = {item.task_id for item in desk.queue(ACME, now_us=0)}
+    desk.close()
+    assert "task-fake" not in waiting
+
+
+def test_a_task_that_is_not_there_is_named(decisions: RecordedDecisions) -> None:
+    with pytest.raises(ConfigError, match="no task task-nobody"):
+        decisions.take("acme", "task-nobody", person="person:li.na")
+
+
+def test_a_taken_port_is_one_line_that_names_the_option(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code = run_command(["serve", "--store", sample.store, "--blobs", sample.blobs, "--port", port])
+    error = capsys.readouterr().err
+    assert code == 2
+    assert error.count("\n") == 1
+    assert "--port" in error
+
+
+def test_an_address_that_others_reach_is_refused_without_access_control(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = run_command(["serve", "--store", sample.store, "--blobs", sample.blobs, "--host", "0.0.0.0"])  # noqa: S104 - refused
+    assert code == 2
+    assert "no access control" in capsys.readouterr().err
+
+
+def test_a_tenant_that_is_not_on_record_is_refused(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = run_command(["serve", "--store", sample.store, "--blobs", sample.blobs, "--tenant", "nobody"])
+    assert code == 2
+    assert "it has: acme, globex" in capsys.readouterr().err
