@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from domain import events as e
 from domain.envelope import Recorded
 from domain.ids import ActionId, PrincipalId, RunId, TaskId, TenantId
-from domain.state import TERMINAL, TaskState, evolve
+from domain.state import TERMINAL, Status, fold
 from domain.values import Intent
 from projections.views.common import own_task
 
@@ -41,6 +41,7 @@ _KEPT = (
     | e.TakeoverResolved
     | ReadbackFact
 )
+_REFUSED = re.compile(r" 4[0-9][0-9]$")
 
 
 def bill_key(text: str) -> str:
@@ -65,6 +66,12 @@ class WriteAttempt:
         """The tool's report that it acted, if there is one."""
         fact = self.outcome.event if self.outcome else None
         return fact if isinstance(fact, e.ActionExecuted) else None
+
+    @property
+    def rejected(self) -> bool:
+        """True if every request that left was refused by the target (4xx): it had no effect."""
+        fact = self.executed
+        return fact is not None and bool(fact.requests) and all(map(_REFUSED.search, fact.requests))
 
     @property
     def open(self) -> bool:
@@ -109,7 +116,10 @@ class TaskCase:
     run_id: RunId | None = None
     principal: PrincipalId
     """Who acted in it: the identity that appended its first event."""
-    state: TaskState = field(default_factory=TaskState)
+    compensating: bool = False
+    """True between the order to undo and its end."""
+    history: list[e.Event] = field(default_factory=list)
+    """Facts that its status depends on; what was merely seen or judged in between does not end a task."""
     kept: list[Recorded] = field(default_factory=list)
     attempts: dict[ActionId, WriteAttempt] = field(default_factory=dict)
     """Write attempts by action, in order."""
@@ -133,7 +143,7 @@ class TaskCase:
         return [
             a
             for a in self.attempts.values()
-            if a.compensating is compensating and (a.executed is not None or a.open)
+            if a.compensating is compensating and (a.open or (a.executed is not None and not a.rejected))
         ]
 
     def readbacks(self, *, compensating: bool = False) -> list[Recorded]:
@@ -146,9 +156,14 @@ class TaskCase:
         return found
 
     @property
+    def status(self) -> Status:
+        """Where the task stands; folded when it is asked for, since most tasks of a month never are."""
+        return fold(self.history).status
+
+    @property
     def ended(self) -> bool:
         """True if the executor had nothing more to do."""
-        return self.state.status in TERMINAL
+        return self.status in TERMINAL
 
 
 @dataclass(slots=True, kw_only=True)
@@ -173,6 +188,8 @@ class Casebook:
     """Account at the target → principals that were seen using it."""
     by_bill: dict[str, list[TaskCase]] = field(default_factory=dict)
     events: int = 0
+    whole: bool = True
+    """True if the positions of the tenant's log ran from 1 without a gap in what was read."""
 
     def of_bill(self, bill: str) -> list[TaskCase]:
         """Tasks about a bill in order of the record."""
@@ -187,6 +204,7 @@ def sort_record(events: Iterable[Recorded], tenant: TenantId) -> Casebook:
         if recorded.envelope.tenant != tenant:
             continue
         book.events += 1
+        book.whole = book.whole and recorded.row.position == book.events
         _note_run(book, recorded)
         _note_account(book, recorded)
         task_id = own_task(recorded)
@@ -221,35 +239,48 @@ def _open_case(book: Casebook, task_id: TaskId, recorded: Recorded) -> TaskCase 
 
 def _note(case: TaskCase, recorded: Recorded) -> None:
     fact = recorded.event
-    compensating = case.state.compensating
-    case.state = evolve(case.state, fact)
     case.last = recorded
     case.skew_us = max(case.skew_us, abs(recorded.row.recorded_at_us - recorded.envelope.occurred_at_us))
+    if isinstance(fact, e.ObservationRecorded):
+        return
+    if not isinstance(fact, e.GuardJudged):
+        case.history.append(fact)
+    if isinstance(fact, _KEPT):
+        case.kept.append(recorded)
+        if isinstance(fact, e.CompensationStarted):
+            case.compensating = True
+        elif isinstance(fact, e.CompensationConfirmed | e.CompensationFailed):
+            case.compensating = False
+    else:
+        _note_step(case, recorded)
+
+
+def _note_step(case: TaskCase, recorded: Recorded) -> None:
+    fact = recorded.event
     match fact:
         case e.ActionProposed():
             if fact.writes:
-                attempt = WriteAttempt(action_id=fact.action_id, proposed=recorded, compensating=compensating)
-                case.attempts[fact.action_id] = attempt
+                _attempt(case, fact.action_id).proposed = recorded
         case e.GuardJudged():
             if judged := case.attempts.get(fact.action_id):
                 judged.judged.append(recorded)
         case e.ActionAttempted():
             if fact.writes or fact.action_id in case.attempts:
-                _attempt(case, fact.action_id, compensating=compensating).attempted = recorded
+                _attempt(case, fact.action_id).attempted = recorded
         case e.ActionExecuted():
             if fact.action_id in case.attempts or fact.requests:
                 # A wrapped loop may not know which click writes; a request that left says so.
-                _attempt(case, fact.action_id, compensating=compensating).outcome = recorded
+                _attempt(case, fact.action_id).outcome = recorded
         case e.ActionBlocked() | e.ActionFailed() | e.ActionOutcomeUnknown():
             if ended := case.attempts.get(fact.action_id):
                 ended.outcome = recorded
         case _:
-            if isinstance(fact, _KEPT):
-                case.kept.append(recorded)
+            return
 
 
-def _attempt(case: TaskCase, action_id: ActionId, *, compensating: bool) -> WriteAttempt:
-    return case.attempts.setdefault(action_id, WriteAttempt(action_id=action_id, compensating=compensating))
+def _attempt(case: TaskCase, action_id: ActionId) -> WriteAttempt:
+    made = WriteAttempt(action_id=action_id, compensating=case.compensating)
+    return case.attempts.setdefault(action_id, made)
 
 
 def _note_run(book: Casebook, recorded: Recorded) -> None:

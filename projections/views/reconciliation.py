@@ -103,6 +103,7 @@ class Reconciliation:
     file_name: str
     profile: str
     chain_verified: bool
+    """The caller's word, and that the events read were the whole log."""
     file_counts: RowCounts
     file_findings: tuple[FileFinding, ...]
     events_read: int
@@ -118,12 +119,13 @@ def reconcile(
     """Compare the tenant's month with the file and attribute each difference.
 
     ``events`` are the tenant's log in order (others are left out); ``chain_verified`` is the word of whoever checked
-    the chain of these very events.
+    the chain of these very events. Events with gaps between their positions are not those, whatever it says.
     """
     book = sort_record(events, tenant)
     expected = expected_lines(book, file, month)
     matching = match_month(book, file, expected)
-    context = Month(book=book, file=file, month=month, chain_verified=chain_verified, matching=matching)
+    verified = chain_verified and book.whole
+    context = Month(book=book, file=file, month=month, chain_verified=verified, matching=matching)
     breaks = []
     numbers: dict[tuple[str, str], int] = {}
     for difference in matching.differences:
@@ -144,7 +146,7 @@ def reconcile(
         file_sha256=file.sha256,
         file_name=file.file_name,
         profile=file.profile,
-        chain_verified=chain_verified,
+        chain_verified=verified,
         file_counts=file.counts,
         file_findings=file.findings,
         events_read=book.events,

@@ -103,6 +103,13 @@ def declared_only(month: Month, _: bool) -> None:
     month.says(wanted, "missing_in_file", "false_success", to_blame=(loop,))
 
 
+def refused_by_the_target(month: Month, _: bool) -> None:
+    """The session had ended; the loop did not notice and said done."""
+    wanted, loop = month.bill(), loop_of(month)
+    watched(month, wanted, loop, status=401)
+    month.says(wanted, "missing_in_file", "false_success", to_blame=(loop,))
+
+
 def stray_click(month: Month, withhold: bool) -> None:
     """The row moved under the click and another bill was processed."""
     wanted, hit, loop = month.bill(), month.bill(), loop_of(month)

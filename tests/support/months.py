@@ -120,6 +120,7 @@ def watched(
     found: str = "",
     sent: str | None = "",
     outcome: bool = True,
+    status: int = 200,
 ) -> TaskBook:
     """A wrapped loop's write: what the guard would have said, and what left (``sent`` None: not recorded)."""
     task = month.task(wanted, run=str(loop))
@@ -134,7 +135,7 @@ def watched(
         )
     task.add(e.ActionAttempted(action_id=action, writes=True, effect_key=task.key), principal=loop)
     if outcome:
-        requests = () if sent is None else (f"POST /bills/{sent or wanted.bill_id}/actions 200",)
+        requests = () if sent is None else (f"POST /bills/{sent or wanted.bill_id}/actions {status}",)
         task.add(
             e.ActionExecuted(action_id=action, latency_us=900, toast="操作成功", requests=requests),
             frames=[frame(f"{task.task}-after", "after")],

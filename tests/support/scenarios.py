@@ -14,6 +14,7 @@ _ALL: tuple[Scenario, ...] = (
     ours.loop_after_guarded,
     ours.fake_success,
     ours.declared_only,
+    ours.refused_by_the_target,
     ours.stray_click,
     ours.stopped_run,
     ours.over_authority,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from functools import partial
 from typing import BinaryIO, TextIO
 
 from projections.settlement.formats.base import Row, Rows
@@ -24,12 +25,13 @@ def read(stream: BinaryIO, profile: Profile) -> Rows:
 
 def _rows(text: TextIO, delimiter: str, encoding: str, *, clean: bool) -> Iterator[Row]:
     reader = csv.reader(text, delimiter=delimiter)
+    make = partial(tuple.__new__, Row)  # a named tuple without its Python-level constructor
     line = 1
     while True:
         try:
             for cells in reader:
                 if clean or _readable(cells):
-                    yield Row(line, cells)
+                    yield make((line, cells, ""))
                 else:
                     shown = [cell.encode("utf-8", "backslashreplace").decode() for cell in cells]
                     yield Row(line, shown, f"bytes that are not {encoding}")

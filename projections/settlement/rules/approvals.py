@@ -41,7 +41,7 @@ def judge(question: Question) -> Finding | None:
             continue
         if question.surplus and not question.month.explains(fault.attempt, line):
             continue
-        return Finding(
+        finding = Finding(
             cause="approval_missing_or_late",
             verdict=question.strength(case),
             amount_minor=question.remaining,
@@ -64,6 +64,7 @@ def judge(question: Question) -> Finding | None:
                 ),
             ),
         )
+        return question.only_if_whole(finding, case)
     return None
 
 
@@ -73,9 +74,9 @@ def _waiting(question: Question) -> Finding | None:
         return None
     case = item.tasks[0]
     requested = case.fact(e.ApprovalRequested)
-    if requested is None or case.state.status != "awaiting_approval":
+    if requested is None or case.status != "awaiting_approval":
         return None
-    return Finding(
+    finding = Finding(
         cause="approval_missing_or_late",
         verdict=question.strength(case),
         amount_minor=question.remaining,
@@ -87,3 +88,4 @@ def _waiting(question: Question) -> Finding | None:
             looked("another operator's line on the bill", "the settlement file", other_accounts(question)),
         ),
     )
+    return question.only_if_whole(finding, case)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from domain import events as e
 from domain.envelope import Recorded
@@ -145,6 +145,23 @@ class Question:
         """``proven`` if chain and streams are whole and an outside record agrees, else ``supported``."""
         whole = self.month.chain_verified and not any(case.gaps for case in cases)
         return "proven" if whole and outside else "supported"
+
+    def only_if_whole(self, finding: Finding, *cases: TaskCase) -> Finding:
+        """The finding if it may argue from what is *not* on record, else that it can't be decided.
+
+        An absence shows something only where nothing can be missing: a verified chain and streams without gaps.
+        """
+        if self.month.chain_verified and not any(case.gaps for case in cases):
+            return finding
+        gaps = any(case.gaps for case in cases)
+        return replace(
+            finding,
+            verdict="undecidable",
+            amount_minor=0,
+            party="unknown",
+            responsible=(),
+            reason="events_missing" if gaps else "chain_not_verified",
+        )
 
     def surplus_writes(self) -> list[tuple[TaskCase, WriteAttempt]]:
         """Executed writes of the same effect beyond the first, over all tasks of the bill, in order of time."""

@@ -36,15 +36,15 @@ def judge(question: Question) -> Finding | None:
     readbacks = case.readbacks(compensating=True)
     shown_absent = any(isinstance(r.event, e.ReadbackMismatched) for r in readbacks)
     acted = any(a.executed for a in writes)
+    side: Party = "unknown"
     if failed is None and confirmed is None and not acted:
-        how, party = "was ordered and never carried out", "unknown"
+        how = "was ordered and never carried out"
     elif confirmed is not None:
-        how, party = "was read back and is not in the file", "settlement_issuer"
+        how, side = "was read back and is not in the file", "settlement_issuer"
     else:
-        how, party = "failed", "target_system" if acted else "unknown"
-    side: Party = party if party in {"settlement_issuer", "target_system"} else "unknown"  # type: ignore[assignment]
+        how, side = "failed", "target_system" if acted else "unknown"
     end = failed or confirmed
-    return Finding(
+    finding = Finding(
         cause="compensation_failed_or_not_reflected",
         verdict=question.strength(case, outside=bool(shown_absent or confirmed or failed)),
         amount_minor=question.remaining,
@@ -70,3 +70,6 @@ def judge(question: Question) -> Finding | None:
             ),
         ),
     )
+    if acted or end is not None:
+        return finding
+    return question.only_if_whole(finding, case)  # that it was never carried out is argued from an absence

@@ -87,16 +87,24 @@ def _declared(question: Question) -> Finding | None:
     claim = case.fact(e.TaskDeclaredDone) if case else None
     if case is None or claim is None:
         return None
-    return Finding(
+    refused = [a for a in case.attempts.values() if a.rejected]
+    finding = Finding(
         cause="false_success",
         verdict=question.strength(case),
         amount_minor=question.remaining,
-        summary="The loop declared itself done without attempting a write.",
+        summary="The loop declared itself done "
+        + ("although the target had refused its request." if refused else "without attempting a write."),
         party="executor",
         responsible=(claim.envelope.principal,),
-        decisive=(event(case.first), event(claim), absent(question)),
+        decisive=(
+            event(case.first),
+            *(x for a in refused for x in events_of(a)),
+            event(claim),
+            absent(question),
+        ),
         counter_evidence=(
-            looked("a write attempt of the task", "the task's stream"),
+            looked("a write attempt that the target did not refuse", "the task's stream"),
             looked("another operator's line on the bill", "the settlement file", other_accounts(question)),
         ),
     )
+    return question.only_if_whole(finding, case)

@@ -30,7 +30,7 @@ def judge(question: Question) -> Finding | None:
         how = "The record of the run breaks off without an end"
     decided = end is not None or (stopped and question.month.chain_verified)
     last = end or (run.last if run else None)
-    return Finding(
+    finding = Finding(
         cause="partial_batch",
         verdict=question.strength(case, outside=end is not None) if decided else "undecidable",
         amount_minor=question.remaining if decided else 0,
@@ -44,3 +44,4 @@ def judge(question: Question) -> Finding | None:
             looked("another operator's line on the bill", "the settlement file", other_accounts(question)),
         ),
     )
+    return question.only_if_whole(finding, case)
