@@ -192,6 +192,13 @@ class RaiseAlert:
 
 
 @dataclass(frozen=True, slots=True)
+class Converse:
+    """Keep what was said to a model, what it said, and who let its warning pass."""
+
+    fact: e.ModelRequested | e.ModelResponded | e.SafetyAcknowledged
+
+
+@dataclass(frozen=True, slots=True)
 class Seal:
     """Close the stream with its count."""
 
@@ -224,5 +231,6 @@ Command = (
     | Compensate
     | ReportCompensation
     | RaiseAlert
+    | Converse
     | Seal
 )

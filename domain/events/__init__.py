@@ -25,6 +25,7 @@ from domain.events.evidence import (
     ReadbackMismatched,
     SettlementImported,
 )
+from domain.events.model import ModelRequested, ModelResponded, SafetyAcknowledged
 from domain.events.recovery import (
     CompensationConfirmed,
     CompensationFailed,
@@ -82,6 +83,9 @@ TaskEvent = (
     | TakeoverClaimed
     | TakeoverResolved
     | AlertRaised
+    | ModelRequested
+    | ModelResponded
+    | SafetyAcknowledged
 )
 """What a task's stream may hold."""
 
@@ -110,6 +114,8 @@ __all__ = [
     "CompensationStarted",
     "Event",
     "GuardJudged",
+    "ModelRequested",
+    "ModelResponded",
     "ObservationRecorded",
     "ReadbackConfirmed",
     "ReadbackInconclusive",
@@ -119,6 +125,7 @@ __all__ = [
     "RunFinished",
     "RunResumed",
     "RunStarted",
+    "SafetyAcknowledged",
     "SettlementImported",
     "TakeoverClaimed",
     "TakeoverRequested",

@@ -39,6 +39,7 @@ _Evidence = (
 )
 _Undoing = e.CompensationRegistered | e.CompensationStarted | e.CompensationConfirmed | e.CompensationFailed
 _Takeover = e.TakeoverRequested | e.TakeoverClaimed | e.TakeoverResolved
+_Model = e.ModelRequested | e.ModelResponded | e.SafetyAcknowledged
 _Run = e.RunStarted | e.RunResumed | e.RunFinished | e.RunEscalated | e.AlertRaised
 
 
@@ -56,6 +57,8 @@ def sentence(event: e.Event) -> str:
         return _evidence(event)
     if isinstance(event, _Undoing):
         return _undoing(event)
+    if isinstance(event, _Model):
+        return _model(event)
     return _takeover(event) if isinstance(event, _Takeover) else _run(event)
 
 
@@ -231,6 +234,25 @@ def _takeover(event: _Takeover) -> str:
         case e.TakeoverResolved():
             words = event.resolution.replace("_", " ")
             return f"{event.owner} resolved the takeover: {words}{_because(event.note)}."
+        case _:
+            assert_never(event)
+
+
+def _model(event: _Model) -> str:
+    match event:
+        case e.ModelRequested():
+            spoke = (
+                f"; the page speaks to the model: “{'”, “'.join(event.page_instructions)}”"
+                if event.page_instructions
+                else ""
+            )
+            return f"Request {event.call} went to {event.model} at {event.host}{spoke}."
+        case e.ModelResponded():
+            wants = f", asks for {', '.join(event.actions)}" if event.actions else ""
+            said = f", says “{event.said}”" if event.said else ""
+            return f"Answer {event.call} of {event.model} ({event.outcome}){wants}{said}{_because(event.reason)}."
+        case e.SafetyAcknowledged():
+            return f"{event.by} let safety check {event.check_id} pass{_because(event.message)}."
         case _:
             assert_never(event)
 

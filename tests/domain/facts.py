@@ -231,6 +231,19 @@ def alert() -> e.AlertRaised:
     return e.AlertRaised(kind="auth", severity="high", message="session expired", delivered={"log": "ok"})
 
 
+def model_asked() -> e.ModelRequested:
+    return e.ModelRequested(
+        provider="openai",
+        model="computer-use",
+        host="127.0.0.1:8801",
+        call=1,
+        image_width=1280,
+        image_height=800,
+        page_width=1280,
+        page_height=800,
+    )
+
+
 def sealed(events: int) -> e.TaskSealed:
     return e.TaskSealed(events=events)
 

@@ -86,7 +86,12 @@ def test_the_loser_of_a_claim_ends_without_touching_anything() -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [c.Observe(f.observed()), c.RaiseAlert(f.alert()), c.RegisterCompensation(f.registered())],
+    [
+        c.Observe(f.observed()),
+        c.RaiseAlert(f.alert()),
+        c.Converse(f.model_asked()),
+        c.RegisterCompensation(f.registered()),
+    ],
 )
 def test_nothing_is_recorded_about_a_task_that_does_not_exist(command: c.Command) -> None:
     given().when(command).refused("task.unknown")

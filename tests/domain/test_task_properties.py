@@ -99,6 +99,7 @@ POOL: tuple[c.Command, ...] = (
     *ENDINGS,
     *UNDOINGS,
     c.RaiseAlert(f.alert()),
+    c.Converse(f.model_asked()),
     c.DeclareDone(e.TaskDeclaredDone(claim="done")),
     c.Seal(by=SERVICE),
 )

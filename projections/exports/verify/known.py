@@ -31,6 +31,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     "data/page/words.js": frozenset(
         {
             "8126c11bd0344a4dd7651b5d7132a8501e980950b729ceaa4d8fc035c65b070c",
+            "73783c7ca2aa1617be2f1b458f116e766802e36c66399085d57ccd67ed85b0ed",
         }
     ),
 }

@@ -134,6 +134,7 @@ FRAME_FIELDS: Mapping[str, tuple[str, ...]] = {
 """Fields of facts that name a screen, beside the envelope's ``frames``."""
 DOCUMENT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "bill_list.fetched": ("blob",),
+    "model.responded": ("response",),
     "task.reopened": ("evidence",),
 }
 """Fields of facts that name another document."""
