@@ -251,6 +251,11 @@ def _told(step: Step, event: e.Event) -> Step:
         return step
     kept = first_objection(step.verdict or None, verdict)  # type: ignore[arg-type]
     tone = step.tone if kept == step.verdict and step.tone != "ok" else _tone_of(event)
+    if isinstance(event, e.ActionBlocked) and all(
+        reading.guard != event.guard or reading.tone == "ok" for reading in step.guards
+    ):
+        check = Check(guard=event.guard, verdict=event.verdict, expected=event.expected, found=event.found)
+        return replace(step, verdict=kept, tone=tone, guards=(_reading(check, "stopped"), *step.guards))
     if not isinstance(event, e.GuardJudged):
         return replace(step, verdict=kept, tone=tone)
     stop = _tone_of(event)

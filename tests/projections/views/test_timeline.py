@@ -182,3 +182,18 @@ def test_the_player_accepts_every_timeline(history: list[Recorded]) -> None:
         assert made is not None
         entries = [msgspec.convert(msgspec.to_builtins(entry), FrameEntry) for entry in made.entries]
         assert header_of(entries, tenant="acme", run=run, mode="guarded").frames == len(made.entries)
+
+
+def test_what_the_gate_expected_and_found_is_the_first_reading_of_a_blocked_step() -> None:
+    book = Book()
+    task = book.run().task("t1")
+    task.observe("list")
+    action = task.propose(on="list")
+    blocked = e.ActionBlocked(
+        action_id=action, guard="gate", verdict="target_changed", expected="row B1", found="row B2"
+    )
+    task.add(blocked, frames=[frame("list-changed", "before")])
+
+    first = of_run(book).entries[-1].guards[0]
+
+    assert (first.guard, first.expected, first.found, first.tone) == ("gate", "row B1", "row B2", "stopped")
