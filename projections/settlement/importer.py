@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from domain.errors import ConfigError
 from projections.settlement.checks import Declared, check_file
 from projections.settlement.formats import READERS, Row
 from projections.settlement.header import Layout, find_layout
@@ -59,7 +60,7 @@ class SettlementReader:
 
     def __iter__(self) -> Iterator[SettlementLine]:
         rows = self._rows.rows
-        layout, preamble = find_layout(rows, self.profile)
+        layout, preamble = self._layout(rows)
         self.read += len(preamble) + 1
         self.other += len(preamble) + 1
         for row in preamble:
@@ -87,6 +88,18 @@ class SettlementReader:
                 placed(line.line)
             yield line
         assert self.counts().balanced, "every row read is accepted, refused or other"  # noqa: S101 - invariant, stays on
+
+    def _layout(self, rows: Iterator[Row]) -> tuple[Layout, list[Row]]:
+        try:
+            return find_layout(rows, self.profile)
+        except ConfigError as error:
+            looks_like = self._rows.looks_like
+            if not looks_like:
+                raise
+            raise ConfigError(
+                f"{error.what}; bytes of the file are not {self.encoding}",
+                remedy=f"it looks like {looks_like}: add that to the profile's encodings if the vendor says so",
+            ) from error
 
     def _frame(self, row: Row) -> None:
         """A row that is no booking by its place: broken, blank, or trailer."""

@@ -37,8 +37,12 @@ class _File:
 def read(stream: BinaryIO, profile: Profile) -> Rows:
     """The transactions as a table; ``ConfigError`` when it does not begin with a file header (01)."""
     encoding, clean = choose_encoding(stream, profile.encodings)
-    text = open_text(stream, encoding, clean=clean)
-    return Rows(rows=_rows(text), encoding=encoding)
+    return Rows(rows=_opened(stream, encoding, clean=clean), encoding=encoding)
+
+
+def _opened(stream: BinaryIO, encoding: str, *, clean: bool) -> Iterator[Row]:
+    with open_text(stream, encoding, clean=clean) as text:
+        yield from _rows(text)
 
 
 def _rows(text: Iterator[str]) -> Iterator[Row]:

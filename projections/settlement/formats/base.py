@@ -25,6 +25,8 @@ class Rows:
 
     rows: Iterator[Row]
     encoding: str
+    looks_like: str = ""
+    """What a detector takes the bytes for, when some are not in ``encoding``; a hint for a person."""
 
 
 Reader = Callable[[BinaryIO, Profile], Rows]

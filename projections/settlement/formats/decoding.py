@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import codecs
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import BinaryIO
 
 from charset_normalizer import from_bytes
@@ -64,12 +65,21 @@ def decodes(stream: BinaryIO, encoding: str) -> bool:
     return True
 
 
-def open_text(stream: BinaryIO, encoding: str, *, clean: bool) -> io.TextIOWrapper:
-    """Text of the stream with line ends untouched; foreign bytes become lone surrogates when it isn't clean."""
+@contextmanager
+def open_text(stream: BinaryIO, encoding: str, *, clean: bool) -> Iterator[io.TextIOWrapper]:
+    """Text of the stream with line ends untouched; foreign bytes become lone surrogates when it isn't clean.
+
+    The stream stays the caller's: it is not closed with the text.
+    """
     stream.seek(0)
     wide = encoding.startswith(("utf-16", "utf-32"))
     errors = "strict" if clean else ("replace" if wide else "surrogateescape")
-    return io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="")
+    text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="")
+    try:
+        yield text
+    finally:
+        if not stream.closed:
+            text.detach()
 
 
 def suggest_encoding(stream: BinaryIO) -> str:

@@ -12,18 +12,24 @@ from functools import partial
 from typing import BinaryIO, TextIO
 
 from projections.settlement.formats.base import Row, Rows
-from projections.settlement.formats.decoding import choose_encoding, open_text
+from projections.settlement.formats.decoding import choose_encoding, open_text, suggest_encoding
 from projections.settlement.profiles import Profile
 
 
 def read(stream: BinaryIO, profile: Profile) -> Rows:
     """Rows of a delimited file."""
     encoding, clean = choose_encoding(stream, profile.encodings)
-    text = open_text(stream, encoding, clean=clean)
-    return Rows(rows=_rows(text, profile.delimiter, encoding, clean=clean), encoding=encoding)
+    looks_like = "" if clean else suggest_encoding(stream)
+    rows = _rows(stream, profile.delimiter, encoding, clean=clean)
+    return Rows(rows=rows, encoding=encoding, looks_like=looks_like)
 
 
-def _rows(text: TextIO, delimiter: str, encoding: str, *, clean: bool) -> Iterator[Row]:
+def _rows(stream: BinaryIO, delimiter: str, encoding: str, *, clean: bool) -> Iterator[Row]:
+    with open_text(stream, encoding, clean=clean) as text:
+        yield from _split(text, delimiter, encoding, clean=clean)
+
+
+def _split(text: TextIO, delimiter: str, encoding: str, *, clean: bool) -> Iterator[Row]:
     reader = csv.reader(text, delimiter=delimiter)
     make = partial(tuple.__new__, Row)  # a named tuple without its Python-level constructor
     line = 1

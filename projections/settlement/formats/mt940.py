@@ -40,8 +40,8 @@ _CREDIT: Final = frozenset({"C", "RD"})
 def read(stream: BinaryIO, profile: Profile) -> Rows:
     """The statements as a table."""
     encoding, clean = choose_encoding(stream, profile.encodings)
-    text = open_text(stream, encoding, clean=clean).read()
-    return Rows(rows=_rows(text), encoding=encoding)
+    with open_text(stream, encoding, clean=clean) as text:
+        return Rows(rows=_rows(text.read()), encoding=encoding)
 
 
 def _rows(text: str) -> Iterator[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from domain.errors import ConfigError
 from executor.sandbox.portal.model import Kind, LedgerLine
 from executor.sandbox.portal.settlement import settlement_file
-from projections.settlement.importer import read_settlement
+from projections.settlement.importer import SettlementReader, read_settlement
 from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile
 
@@ -198,3 +199,35 @@ def test_an_id_that_stands_three_times_is_reported_with_each_later_line() -> Non
         "line 9 has the line id of line 7",
         "line 10 has the line id of line 7",
     ]
+
+
+def test_a_file_in_an_encoding_that_the_profile_does_not_list_is_refused_with_a_hint() -> None:
+    profile = msgspec.structs.replace(PORTAL, encodings=("utf-8",))
+    with pytest.raises(ConfigError, match=r"not utf-8; it looks like gb"):
+        read_settlement((DATA / "portal-gb18030.csv").read_bytes(), profile)
+
+
+def test_wide_text_without_a_mark_is_read_when_the_profile_lists_it_and_refused_when_not() -> None:
+    data = (DATA / "portal-plain.csv").read_text("utf-8-sig").encode("utf-16-le")
+    profile = msgspec.structs.replace(PORTAL, encodings=("utf-8", "utf-16-le"))
+    assert read_settlement(data, profile).lines == _import("portal-plain.csv").lines
+    with pytest.raises(ConfigError):
+        read_settlement(data, PORTAL)
+
+
+def test_a_file_is_streamed_line_by_line_with_its_counts_at_the_end() -> None:
+    with (DATA / "portal-plain.csv").open("rb") as stream:
+        reader = SettlementReader(stream, PORTAL)
+        first = next(iter(reader))
+        assert (first.bill_id, reader.accepted) == ("CY202611-0001", 1)
+    with (DATA / "portal-plain.csv").open("rb") as stream:
+        reader = SettlementReader(stream, PORTAL)
+        assert sum(1 for _ in reader) == reader.counts().accepted == 5
+
+
+def test_a_quote_that_never_closes_refuses_what_it_swallowed_and_says_that_the_trailer_is_gone() -> None:
+    text = (DATA / "portal-plain.csv").read_text("utf-8-sig").replace("CY202611-0003", '"CY202611-0003')
+    file = read_settlement(text.encode(), PORTAL)
+    assert len(file.lines) == 2
+    assert [f.code for f in file.findings] == ["trailer_missing", "rows_refused"]
+    assert file.refused[0].line == 9
