@@ -56,8 +56,8 @@ def _act(request: Request, fields: Fields) -> Reply:
     reply = _refusal(viewer, fields)
     if reply is None:
         bill_id = request.path_params["bill_id"]
-        reply = _all(portal, viewer) if bill_id == "all" else _one(portal, viewer, bill_id, fields)
-    _write_down(portal, viewer, request.url.path, fields, reply.status_code)
+        reply = _all(portal, viewer) if bill_id == "all" else act_on_one(portal, viewer, bill_id, fields)
+    write_down(portal, viewer, request.url.path, fields, reply.status_code)
     return reply
 
 
@@ -71,7 +71,7 @@ def _accept(request: Request, fields: Fields) -> Response:
                 (portal.database.now(), viewer.account, viewer.tenant, request.path_params["notice"]),
             )
     code = refused.status_code if refused else 200
-    _write_down(portal, viewer, request.url.path, fields, code)
+    write_down(portal, viewer, request.url.path, fields, code)
     return JSONResponse({"ok": refused is None}, status_code=code)
 
 
@@ -83,7 +83,8 @@ def _refusal(viewer: Viewer, fields: Fields) -> Reply | None:
     return None
 
 
-def _one(portal: Portal, viewer: Viewer, bill_id: str, fields: Fields) -> Reply:
+def act_on_one(portal: Portal, viewer: Viewer, bill_id: str, fields: Fields) -> Reply:
+    """Take one action on one bill of the viewer's tenant, faults included."""
     bill = portal.book.bill(viewer.tenant, bill_id)
     if bill is None:
         return Reply(status_code=404, reason="not_found")
@@ -144,7 +145,8 @@ def _all(portal: Portal, viewer: Viewer) -> Reply:
     return Reply(status_code=200)
 
 
-def _write_down(portal: Portal, viewer: Viewer, path: str, fields: Fields, status_code: int) -> None:
+def write_down(portal: Portal, viewer: Viewer, path: str, fields: Fields, status_code: int) -> None:
+    """Keep a post and its answer, without its CSRF token."""
     kept = {key: value for key, value in fields.items() if key != "csrf"}
     with portal.database.writing() as connection:
         connection.execute(

@@ -13,6 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from executor.sandbox.portal.accounts import Viewer
 from executor.sandbox.portal.i18n import Translator
 from executor.sandbox.portal.model import Bill, HistoryEntry, LedgerLine, money
 from executor.sandbox.portal.pages import bill_filter
@@ -52,10 +53,16 @@ def bills(request: Request) -> Response:
 
 def bill(request: Request) -> Response:
     """Return one bill with its history and its ledger lines."""
-    viewer, book = viewer_of(request), portal_of(request).book
-    found = book.bill(viewer.tenant, request.path_params["bill_id"])
+    viewer = viewer_of(request)
+    found = portal_of(request).book.bill(viewer.tenant, request.path_params["bill_id"])
     if found is None:
         return JSONResponse({"error": "not_found"}, status_code=404)
+    return bill_answer(request, viewer, found)
+
+
+def bill_answer(request: Request, viewer: Viewer, found: Bill) -> Response:
+    """Return the answer about one bill that the viewer may see."""
+    book = portal_of(request).book
     body = bill_json(found, Translator(lang_of(request)))
     body["history"] = [_history_json(entry) for entry in book.history(found.id)]
     body["postings"] = [_posting_json(line) for line in book.ledger(viewer.tenant, bill_id=found.id)]

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from executor.sandbox.portal import actions, api, control, pages
+from executor.sandbox.portal import actions, api, control, pages, rest
 from executor.sandbox.portal.db import Clock, system_clock
 from executor.sandbox.portal.i18n import texts
 from executor.sandbox.portal.model import Account
@@ -98,6 +98,9 @@ def _routes() -> list[Route | Mount]:
         Route("/api/me", api.me),
         Route("/api/bills", api.bills),
         Route("/api/bills/{bill_id}", api.bill),
+        Route("/api/v1/session", rest.log_in, methods=["POST"]),
+        Route("/api/v1/bills/{bill_id}", rest.bill),
+        Route("/api/v1/bills/{bill_id}/actions", rest.act, methods=["POST"]),
         Route("/_control/state", control.state),
         Route("/_control/{command}", control.command, methods=["POST"]),
         Route("/_health", _health),

@@ -21,11 +21,14 @@ from executor.sandbox.portal.model import Role
 
 ANY_BILL: Final = "*"
 Params = dict[str, str | int | bool]
-Moment = Literal["post", "page", "render"]
-"""When a fault strikes: at a post of a form, after a page was loaded, or in how pages are drawn."""
+Moment = Literal["post", "page", "render", "rest"]
+"""When a fault strikes: at a post of a form, after a page was loaded, in how pages are drawn, or at any call of the
+REST interface."""
 
-COMMON: Final[Mapping[str, str | int | bool]] = {"account": "", "tenant": "", "on": ""}
-"""Parameters of every fault: strike only this account or tenant; strike at another moment than usual."""
+COMMON: Final[Mapping[str, str | int | bool]] = {"account": "", "tenant": "", "on": "", "trigger": ""}
+"""Parameters of every fault: strike only this account or tenant; strike at another moment than usual; wait in the
+page for the pointer's next move (`pointer`) or press (`press`)."""
+TRIGGERS: Final = ("", "pointer", "press")
 
 
 class UnknownFaultError(ValueError):
@@ -101,6 +104,8 @@ class FaultBoard:
         able = {"", kind.on, *(["post"] if kind.post else []), *(["page"] if kind.effect or kind.act else [])}
         if complete["on"] not in able:
             raise UnknownFaultError(f"{name}: on takes one of {', '.join(sorted(able - {''}))}")
+        if complete["trigger"] not in (TRIGGERS if kind.effect else ("",)):
+            raise UnknownFaultError(f"{name}: trigger takes pointer or press, for what the page itself does")
         return kind, complete
 
     def switch_on(
@@ -195,9 +200,9 @@ def _strikes(strike: Strike, moment: Moment, target: Target) -> bool:
     account = strike.params["account"]
     if account not in ("", target.account):
         return False
-    if account == "" and target.role is Role.READBACK and moment != "render":
+    if account == "" and target.role is Role.READBACK and moment not in {"render", "rest"}:
         # The independent reader must not use up a fault that is meant for the writer.
         return False
-    if moment != "post" and target.page not in strike.kind.pages:
+    if moment not in {"post", "rest"} and target.page not in strike.kind.pages:
         return False
     return strike.bill_id == ANY_BILL or strike.bill_id in target.bill_ids

@@ -10,6 +10,7 @@ Rules of this module:
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,12 +92,16 @@ def approve_all(sight: Sight) -> Effect:
     return {"op": "endpoint", "bill": sight.bill.id, "action": "/bills/all/actions"}
 
 
-def queue_advance(sight: Sight) -> Effect:
-    """Let the detail pane move on to the next pending bill; the buttons stay where they were."""
-    wanted = BillFilter(status=Status.PENDING.value, size=200)
-    pending = sight.portal.book.page(sight.bill.tenant, wanted).bills
-    others = [bill.id for bill in pending if bill.id != sight.bill.id]
-    return {"op": "advance", "bill": sight.bill.id, "to": others[0] if others else sight.bill.id}
+def to_next_bill(op: str) -> Callable[[Sight], Effect]:
+    """Return an effect that moves on to the tenant's next pending bill."""
+
+    def effect(sight: Sight) -> Effect:
+        wanted = BillFilter(status=Status.PENDING.value, size=200)
+        pending = sight.portal.book.page(sight.bill.tenant, wanted).bills
+        others = [bill.id for bill in pending if bill.id != sight.bill.id]
+        return {"op": op, "bill": sight.bill.id, "to": others[0] if others else sight.bill.id}
+
+    return effect
 
 
 def script_only(op: str) -> Any:  # noqa: ANN401 - a function of Sight, as the registry wants it

@@ -152,12 +152,14 @@ def changes(request: Request) -> Response:
         rows = connection.execute("SELECT * FROM page_events WHERE id > ? ORDER BY id", (cursor,)).fetchall()
     effects: list[dict[str, Any]] = []
     for row in rows:
-        kind, params = portal.faults.kind(row["name"], json.loads(row["params"]))
+        given = json.loads(row["params"])
+        kind, params = portal.faults.kind(row["name"], given)
         bill = portal.book.bill(viewer.tenant, here if row["bill_id"] == ANY_BILL else row["bill_id"])
         wanted = params["tenant"] in ("", viewer.tenant) and params["account"] in ("", viewer.account)
         if kind.effect and bill and wanted and page in kind.pages:
             sight = page_faults.Sight(portal=portal, bill=bill, params=params)
-            effects.append({**kind.effect(sight), "delay_ms": 0})
+            now = {"delay_ms": int(given.get("delay_ms", 0)), "trigger": params["trigger"]}
+            effects.append({**kind.effect(sight), **now})
     return JSONResponse(
         {
             "version": portal.book.version(viewer.tenant),
@@ -262,7 +264,7 @@ def _strike_page(request: Request, viewer: Viewer, bill: Bill, strike: Strike) -
     delay_ms = int(params.get("delay_ms", 0))
     if strike.kind.effect is not None:
         sight = page_faults.Sight(portal=portal, bill=bill, params=params)
-        return {**strike.kind.effect(sight), "delay_ms": delay_ms}
+        return {**strike.kind.effect(sight), "delay_ms": delay_ms, "trigger": params["trigger"]}
     if strike.kind.act is not None:
         with portal.database.writing() as connection:
             strike.kind.act(

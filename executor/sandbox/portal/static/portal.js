@@ -81,7 +81,8 @@
     const bill = body.get("bill_id");
     let response;
     try {
-      response = await fetch(form.getAttribute("action"), { method: "POST", body });
+      const sent = Array.from({ length: config.repeats ?? 1 }, () => fetch(form.getAttribute("action"), { method: "POST", body }));
+      response = (await Promise.all(sent))[0];
     } catch {
       toast("err", say("failed", { reason: texts.reason_gateway }));
       return;
@@ -239,8 +240,43 @@
     },
     dark() { document.body.classList.add("dark"); },
     focus() { $("#filter input")?.focus(); },
+    font() { document.body.classList.add("webfont"); },
+    hover({ bill }) { formOf(bill)?.closest(ui.bill)?.classList.add("hot"); },
+    redraw() {
+      const into = $("#rows") ?? $("#card");
+      into.innerHTML = into.innerHTML;
+    },
+    ago({ bill }) {
+      const cell = $("[data-field=updated_at], .f-updated_at", formOf(bill)?.closest(ui.bill) ?? document.createElement("p"));
+      let n = 3;
+      const show = () => { if (cell) cell.textContent = say("ago", { n: n += 1 }); };
+      show();
+      setInterval(show, 350);
+    },
+    badge() {
+      const box = element("span", { class: "badge" }, "1");
+      $(".side a.on")?.append(box);
+      setInterval(() => { box.textContent = String(Number(box.textContent) + 1); }, 400);
+    },
+    turn({ to }) { location.assign(`/bills/${encodeURIComponent(to)}`); },
+    twice() { config.repeats = 2; },
+    // Nothing to see: a sheet of glass over the whole page that takes the next press for a consent.
+    glass() {
+      const sheet = element("div", { class: "glass" });
+      sheet.addEventListener("click", async () => {
+        sheet.remove();
+        await fetch("/notices/rate-2027/accept", { method: "POST", body: new URLSearchParams({ csrf: field($(ui.form), "csrf").value }) });
+      });
+      $("#layer").append(sheet);
+    },
   };
-  const schedule = (effect) => setTimeout(() => effects[effect.op](effect), effect.delay_ms);
+  const moments = { pointer: "mousemove", press: "pointerdown" };
+  const strike = (effect) => {
+    const run = () => effects[effect.op](effect);
+    if (effect.trigger) document.addEventListener(moments[effect.trigger], run, { once: true, capture: true });
+    else run();
+  };
+  const schedule = (effect) => setTimeout(() => strike(effect), effect.delay_ms);
 
   if ($("#rows")) $("#rows").dataset.drawn = "";
   config.effects.forEach(schedule);
