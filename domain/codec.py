@@ -9,7 +9,7 @@ string values of ``data``, and type tags exist at the top level alone.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 import orjson
@@ -93,9 +93,36 @@ def encode(draft: Draft) -> bytes:
     return body
 
 
+class _Stored(msgspec.Struct, frozen=True, gc=False):
+    """The outer layout with its types; fields that this release doesn't know are passed over."""
+
+    format: int
+    id: str
+    tenant: str
+    stream: str
+    version: int
+    principal: str
+    occurred_at_us: int
+    salt: str
+    run: str | None
+    task: str | None
+    key: str | None
+    cause: str | None
+    correlation: str | None
+    frames: tuple[FrameRef, ...]
+    name: str
+    schema: int
+    data: msgspec.Raw
+
+
+_LAYOUT = msgspec.json.Decoder(_Stored)
+
+
 @lru_cache(maxsize=256)
-def _known(name: str) -> tuple[type, int] | None:
-    return type_of(name)
+def _known(name: str) -> tuple[msgspec.json.Decoder[Event], type, int] | None:
+    """Decoder, class and current schema of an event, or None when this release doesn't know it."""
+    known = type_of(name)
+    return None if known is None else (msgspec.json.Decoder(known[0]), *known)
 
 
 def decode(body: bytes, *, where: str = "event") -> tuple[Envelope, str, int, Event]:
@@ -104,41 +131,56 @@ def decode(body: bytes, *, where: str = "event") -> tuple[Envelope, str, int, Ev
     Raises ``FormatTooNew`` for what a newer release wrote and ``IntegrityError`` for bytes that are no event.
     """
     try:
-        raw = orjson.loads(body)
-        layout = raw["format"]
-        if layout > FORMAT:
-            message = f"format {layout}, this release knows {FORMAT}"
-            raise FormatTooNew(message, where=where)
-        name, schema = raw["name"], raw["schema"]
-        known = _known(name)
-        if known is None:
-            message = f"event {name!r} is unknown to this release"
-            raise FormatTooNew(message, where=where)
-        cls, current = known
-        data = raw["data"] if schema == current else lift(name, schema, raw["data"], current=current)
-        event = cast("Event", msgspec.convert(data, cls))
-        return _envelope(raw), name, schema, event
-    except (orjson.JSONDecodeError, KeyError, TypeError, msgspec.ValidationError) as error:
-        message = f"not a readable event: {type(error).__name__}: {error}"
-        raise IntegrityError(message, where=where) from error
+        stored = _LAYOUT.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        _refuse_newer_layout(body, where)
+        raise _unreadable(error, where) from error
+    if stored.format > FORMAT:
+        raise FormatTooNew(f"format {stored.format}, this release knows {FORMAT}", where=where)
+    known = _known(stored.name)
+    if known is None:
+        raise FormatTooNew(f"event {stored.name!r} is unknown to this release", where=where)
+    decoder, cls, current = known
+    try:
+        if stored.schema == current:
+            event = decoder.decode(stored.data)
+        else:
+            data = lift(stored.name, stored.schema, orjson.loads(bytes(stored.data)), current=current)
+            event = cast("Event", msgspec.convert(data, cls))
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
+        raise _unreadable(error, where) from error
+    return _envelope(stored), stored.name, stored.schema, event
 
 
-def _envelope(raw: dict[str, Any]) -> Envelope:
-    frames = raw["frames"]
+def _refuse_newer_layout(body: bytes, where: str) -> None:
+    """A layout from the future need not look like ours; its format number alone must be there."""
+    try:
+        layout = orjson.loads(body)["format"]
+    except (orjson.JSONDecodeError, KeyError, TypeError, IndexError):
+        return
+    if isinstance(layout, int) and not isinstance(layout, bool) and layout > FORMAT:
+        raise FormatTooNew(f"format {layout}, this release knows {FORMAT}", where=where)
+
+
+def _unreadable(error: Exception, where: str) -> IntegrityError:
+    return IntegrityError(f"not a readable event: {type(error).__name__}: {error}", where=where)
+
+
+def _envelope(stored: _Stored) -> Envelope:
     return Envelope(
-        event_id=EventId(raw["id"]),
-        tenant=TenantId(raw["tenant"]),
-        stream=StreamId(raw["stream"]),
-        version=raw["version"],
-        principal=PrincipalId(raw["principal"]),
-        occurred_at_us=raw["occurred_at_us"],
-        salt=raw["salt"],
-        run_id=None if raw["run"] is None else RunId(raw["run"]),
-        task_id=None if raw["task"] is None else TaskId(raw["task"]),
-        idempotency_key=None if raw["key"] is None else EffectKey(raw["key"]),
-        frames=msgspec.convert(frames, tuple[FrameRef, ...]) if frames else (),
-        causation_id=None if raw["cause"] is None else EventId(raw["cause"]),
-        correlation_id=raw["correlation"],
+        event_id=EventId(stored.id),
+        tenant=TenantId(stored.tenant),
+        stream=StreamId(stored.stream),
+        version=stored.version,
+        principal=PrincipalId(stored.principal),
+        occurred_at_us=stored.occurred_at_us,
+        salt=stored.salt,
+        run_id=cast("RunId | None", stored.run),
+        task_id=cast("TaskId | None", stored.task),
+        idempotency_key=cast("EffectKey | None", stored.key),
+        frames=stored.frames,
+        causation_id=cast("EventId | None", stored.cause),
+        correlation_id=stored.correlation,
     )
 
 
