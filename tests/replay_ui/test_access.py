@@ -109,7 +109,7 @@ def test_a_desk_without_access_control_stays_on_loopback() -> None:
 def test_a_port_in_use_is_named_with_the_remedy() -> None:
     with listener("127.0.0.1", 0) as bound:
         bound.listen()
-        with pytest.raises(ConfigError, match="choose another port"):
+        with pytest.raises(ConfigError, match="choose another with --port"):
             listener("127.0.0.1", bound.getsockname()[1])
         assert bound.proto == socket.IPPROTO_TCP
 
