@@ -42,7 +42,7 @@ MAX_LISTED = 20
 """Refused rows shown in a table; all of them are in the JSON."""
 
 
-@click.group()
+@click.group(epilog="Example: proofreel settlement fetch --month 2026-11")
 def settlement() -> None:
     """The vendor's settlement files: fetch or import them into the record."""
 

@@ -79,7 +79,7 @@ def bill_and_action(intent: Intent | None) -> tuple[str, str]:
     return ("", "") if intent is None else (intent.bill_id, intent.action)
 
 
-@click.group()
+@click.group(epilog="Example: proofreel approvals list")
 def approvals() -> None:
     """Requests that wait for another person's word."""
 
@@ -150,7 +150,7 @@ def deny(task: str, person: str, note: str, config_path: Path, store: str | None
     return _answer("deny", config_path, store, person, task, note)
 
 
-@click.group()
+@click.group(epilog="Example: proofreel takeover list --all")
 def takeover() -> None:
     """Tasks that need a person."""
 

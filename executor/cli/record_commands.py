@@ -85,7 +85,7 @@ def fsck(
     return 0 if report.ok else 1
 
 
-@click.group()
+@click.group(epilog="Example: proofreel keys show ~/.proofreel/desk.key")
 def keys() -> None:
     """Keys that sign checkpoints and bundles."""
 
