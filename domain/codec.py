@@ -131,6 +131,7 @@ def decode(body: bytes, *, where: str = "event") -> tuple[Envelope, str, int, Ev
     Raises ``FormatTooNew`` for what a newer release wrote and ``IntegrityError`` for bytes that are no event.
     """
     try:
+        body.decode()  # the decoder passes over what it doesn't know without looking at its UTF-8
         stored = _LAYOUT.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         _refuse_newer_layout(body, where)
