@@ -98,20 +98,61 @@ def expected_lines(book: Casebook, file: SettlementFile, month: str) -> dict[str
             groups.setdefault(opened.effect_key, []).append(case)
     by_bill: dict[str, list[Expected]] = {}
     for key, cases in groups.items():
-        bases = [(basis, case) for case in cases if (basis := basis_of(case)) is not None]
-        if not bases:
-            continue
-        bases.sort(key=lambda pair: (-_STRENGTH[pair[0]], pair[1].first.row.position))
-        basis, lead = bases[0]
-        rule = file.effects.get(lead.intent.action)
-        if rule is None:
-            continue  # an action that this vendor never settles leaves no line
-        tasks = tuple(case for _, case in bases)
-        lines = by_bill.setdefault(bill_key(lead.intent.bill_id), [])
-        main = _main(lead, rule, key, basis, tasks, lines)
-        lines.append(main)
-        lines.extend(_undoings(main, file))
+        for tasks in _rounds(cases, book, file):
+            bases = [(basis, case) for case in tasks if (basis := basis_of(case)) is not None]
+            if not bases:
+                continue
+            bases.sort(key=lambda pair: (-_STRENGTH[pair[0]], pair[1].first.row.position))
+            basis, lead = bases[0]
+            rule = file.effects.get(lead.intent.action)
+            if rule is None:
+                continue  # an action that this vendor never settles leaves no line
+            lines = by_bill.setdefault(bill_key(lead.intent.bill_id), [])
+            main = _main(lead, rule, key, basis, tuple(case for _, case in bases), lines)
+            lines.append(main)
+            lines.extend(_undoings(main, file))
     return by_bill
+
+
+def _rounds(cases: list[TaskCase], book: Casebook, file: SettlementFile) -> list[list[TaskCase]]:
+    """Tasks of one effect by how often it was to be there: undone and done again is two lines, not a duplicate."""
+    if len(cases) == 1:
+        return [cases]
+    undone = _undoing_positions(cases, book, file)
+    rounds: list[list[TaskCase]] = []
+    begun = 0
+    for case in sorted(cases, key=_begin):
+        if not rounds or any(begun < at < _begin(case) for at in undone):
+            rounds.append([])
+        rounds[-1].append(case)
+        begun = _begin(case)
+    return [part for tasks in rounds for part in _own_undoings(tasks)]
+
+
+def _begin(case: TaskCase) -> int:
+    """Position of its first write, else of its opening."""
+    return min((a.at.row.position for a in case.writes()), default=case.first.row.position)
+
+
+def _undoing_positions(cases: list[TaskCase], book: Casebook, file: SettlementFile) -> list[int]:
+    """Where undoings of the effect began: the tasks' own, and tasks whose whole purpose it was."""
+    own = [r.row.position for case in cases for r in case.facts(e.CompensationStarted)]
+    others = [
+        _begin(case)
+        for case in book.of_bill(cases[0].intent.bill_id)
+        if (rule := file.effects.get(case.intent.action)) is not None and rule.sign == 0 and case.writes()
+    ]
+    return [*own, *others]
+
+
+def _own_undoings(tasks: list[TaskCase]) -> list[list[TaskCase]]:
+    """A task that did again what was done, and undid that, is a line and its undoing beside the first."""
+    acted = [case for case in tasks if case.writes()]
+    undone = [case for case in acted if case.fact(e.CompensationStarted)]
+    alone = undone if len(undone) < len(acted) else undone[1:]
+    apart = {case.task_id for case in alone}
+    rest = [case for case in tasks if case.task_id not in apart]
+    return [rest, *([case] for case in alone)]
 
 
 def _main(

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from domain import events as e
+from domain.values import Intent
 from projections.settlement.causes import Cause
-from tests.support.events import intent
+from tests.support.events import PERSON, TaskBook, intent
 from tests.support.months import (
     OURS,
     PEOPLE,
@@ -16,6 +17,7 @@ from tests.support.months import (
     loop_of,
     read_back,
     refuted,
+    state,
     watched,
 )
 
@@ -185,6 +187,49 @@ def legitimate_repetition(month: Month, _: bool) -> None:
     wanted = month.bill()
     done(month, wanted)
     done(month, changed(wanted, occurrence="2"))
+
+
+def done_again_after_undoing(month: Month, _: bool) -> None:
+    """Done, undone on request, and done again: three lines, nothing wrong."""
+    wanted = month.bill()
+    first = done(month, wanted)
+    _undo(month, first, wanted)
+    done(month, wanted)
+
+
+def repetition_undone(month: Month, _: bool) -> None:
+    """A loop did it again, and that was undone: three lines, nothing left to explain."""
+    wanted = month.bill()
+    done(month, wanted)
+    second = watched(month, wanted, loop_of(month))
+    second.add(e.CompensationRegistered(action="undo", snapshot=state(wanted, "processed"), source="api"))
+    month.pays(wanted)
+    _undo(month, second, wanted)
+
+
+def _undo(month: Month, task: TaskBook, wanted: Intent) -> None:
+    month.undoing.add(wanted.bill_id)
+    task.add(e.CompensationStarted(action="undo", requested_by=PERSON, reason="by mistake"))
+    action = task.propose(on="detail", writes=True, label="撤销")
+    task.judge(action)
+    task.attempt(action)
+    task.execute(action)
+    read_back(task, "pending", phase="compensation", lines=1, expected="pending")
+    task.add(e.CompensationConfirmed(source="api", restored=state(wanted, "pending")))
+    month.pays(wanted, kind="undo", amount_minor=-wanted.amount_minor)
+
+
+def refuted_and_done_again(month: Month, _: bool) -> None:
+    """Not there at the deadline, released by a person, done again, and then both are booked."""
+    wanted = month.bill()
+    task = refuted(month, wanted)
+    task.add(e.TakeoverClaimed(owner=PERSON), principal=PERSON)
+    task.add(
+        e.TakeoverResolved(owner=PERSON, resolution="effect_absent", note="looked myself"), principal=PERSON
+    )
+    done(month, wanted)
+    month.pays(wanted)
+    month.says(wanted, "duplicate_in_file", "delayed_posting")
 
 
 def one_loop_clicks_twice(month: Month, _: bool) -> None:

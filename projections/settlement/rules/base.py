@@ -16,7 +16,7 @@ from domain.ids import ActionId, PrincipalId
 from domain.values import Verdict, format_minor
 from projections.settlement.casefile import Casebook, TaskCase, WriteAttempt, bill_key
 from projections.settlement.causes import CauseVerdict, CounterEvidence, Evidence, Finding
-from projections.settlement.expected import Expected
+from projections.settlement.expected import Expected, basis_of
 from projections.settlement.lines import RefusedRow, SettlementFile, SettlementLine
 from projections.settlement.matching import Difference, Matching
 from projections.views.sentences import sentence
@@ -146,32 +146,37 @@ class Question:
         whole = self.month.chain_verified and not any(case.gaps for case in cases)
         return "proven" if whole and outside else "supported"
 
-    def only_if_whole(self, finding: Finding, *cases: TaskCase) -> Finding:
+    def only_if_whole(self, finding: Finding, *cases: TaskCase, verified: bool = True) -> Finding:
         """The finding if it may argue from what is *not* on record, else that it can't be decided.
 
-        An absence shows something only where nothing can be missing: a verified chain and streams without gaps.
+        An absence shows something only where nothing is missing: positions and streams without gaps and, where the
+        absence is all there is, a chain that somebody ``verified``.
         """
-        if self.month.chain_verified and not any(case.gaps for case in cases):
+        missing = not self.month.book.whole or any(case.gaps for case in cases)
+        if not missing and (self.month.chain_verified or not verified):
             return finding
-        gaps = any(case.gaps for case in cases)
         return replace(
             finding,
             verdict="undecidable",
             amount_minor=0,
             party="unknown",
             responsible=(),
-            reason="events_missing" if gaps else "chain_not_verified",
+            reason="events_missing" if missing else "chain_not_verified",
         )
 
     def surplus_writes(self) -> list[tuple[TaskCase, WriteAttempt]]:
         """Executed writes of the same effect beyond the first, over all tasks of the bill, in order of time."""
-        key = self.expected.key if self.expected else None
-        undoing = self.expected.undoing if self.expected else False
+        item = self.expected
+        if item is None:
+            return []
+        pursued = {case.task_id for case in item.tasks}
         same = [
             (case, a)
             for case in self.tasks
-            if isinstance(case.first.event, e.TaskOpened) and case.first.event.effect_key == key
-            for a in case.writes(compensating=undoing)
+            if isinstance(case.first.event, e.TaskOpened) and case.first.event.effect_key == item.key
+            if case.task_id in pursued
+            or basis_of(case) is None  # what nobody was allowed to do counts as well
+            for a in case.writes(compensating=item.undoing)
             if a.executed is not None and not astray(a)
         ]
         same.sort(key=lambda pair: pair[1].at.row.position)

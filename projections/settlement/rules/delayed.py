@@ -1,7 +1,8 @@
 """``delayed_posting``: the vendor booked later than its answer said.
 
 Decisive: a readback that refuted the effect within its deadline, and a later word from outside that shows it: the
-file's line, a second readback, or a line in the file of a later month. Counter-evidence: a person's account on the line
+file's line, a second readback, or a line in the file of a later month; or a second write, made because the first was
+refuted, that is booked beside it. Counter-evidence: a person's account on the line
 (then it was done by hand), a second write of ours.
 """
 
@@ -28,6 +29,8 @@ def judge(question: Question) -> Finding | None:
         return _in_the_file(question)
     if question.missing:
         return _after_the_file(question)
+    if question.difference.kind == "duplicate_in_file":
+        return _after_all(question)
     return _earlier_month(question) if question.difference.kind == "extra_in_file" else None
 
 
@@ -55,6 +58,44 @@ def _in_the_file(question: Question) -> Finding | None:
                 "a second write of the same effect by us",
                 "all tasks of the bill",
                 [x for _, a in question.surplus_writes() for x in events_of(a)],
+            ),
+            looked("another operator's line on the bill", "the settlement file", other_accounts(question)),
+        ),
+    )
+
+
+def _after_all(question: Question) -> Finding | None:
+    """Refuted, therefore done again, and then the first was booked after all: who did it again was right to."""
+    line, surplus = question.line, question.surplus_writes()
+    if line is None or not question.month.ours(line) or len(surplus) < question.difference.ordinal:
+        return None
+    case, again = surplus[question.difference.ordinal - 1]
+    refuting = [
+        r
+        for earlier in question.tasks
+        if earlier is not case and earlier.writes()
+        for r in [_refuting(earlier.readbacks())]
+        if r is not None and r.row.position < again.at.row.position
+    ]
+    if not refuting:
+        return None
+    return Finding(
+        cause="delayed_posting",
+        verdict="supported",
+        amount_minor=question.remaining,
+        summary="The first write was read back as absent, the effect was brought about again, and both are booked.",
+        party="target_system",
+        decisive=(*map(event, refuting), *events_of(again), line_of(line)),
+        counter_evidence=(
+            looked(
+                "a readback before the second write that shows the first one's effect",
+                "readbacks of the bill",
+                [
+                    event(r)
+                    for earlier in question.tasks
+                    for r in earlier.readbacks()
+                    if isinstance(r.event, e.ReadbackConfirmed) and r.row.position < again.at.row.position
+                ],
             ),
             looked("another operator's line on the bill", "the settlement file", other_accounts(question)),
         ),

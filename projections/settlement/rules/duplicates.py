@@ -36,7 +36,7 @@ def judge(question: Question) -> Finding | None:
     first = _first(question, attempt)
     whole = [case, *([first[0]] if first else [])]
     across = first is not None and first[0].task_id != case.task_id
-    return Finding(
+    finding = Finding(
         cause="duplicate_across_tasks",
         verdict=question.strength(*whole),
         amount_minor=question.remaining,
@@ -68,6 +68,8 @@ def judge(question: Question) -> Finding | None:
             ),
         ),
     )
+    # That nothing undid or refuted the first write in between is argued from an absence.
+    return question.only_if_whole(finding, *question.tasks, verified=False)
 
 
 def _first(question: Question, later: WriteAttempt) -> tuple[TaskCase, WriteAttempt] | None:

@@ -17,6 +17,8 @@ HARMLESS = {
     "false_alarm",
     "legitimate_repetition",
     "read_back_after_a_crash",
+    "done_again_after_undoing",
+    "repetition_undone",
 }
 
 
