@@ -193,23 +193,26 @@ def test_a_changed_or_deleted_event_makes_fsck_name_it(
     store, blobs = copied(demo, tmp_path)
     assert run_command(["fsck", "--store", store, "--blobs", blobs]) == 0
     with sqlite3.connect(tmp_path / "record.db") as db:
-        table = next(
-            name
-            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            if {"position", "body"} <= {row[1] for row in db.execute(f"PRAGMA table_info({name})")}
-        )
+        for (trigger,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(
+                f"DROP TRIGGER {trigger}"
+            )  # they refuse honest mistakes; this is somebody with the file
+        changed = db.execute(
+            "SELECT max(position) FROM event WHERE instr(CAST(body AS TEXT), 'task.succeeded')"
+        ).fetchone()[0]
         db.execute(
-            f"UPDATE {table} SET body = CAST(replace(CAST(body AS TEXT), 'succeeded', 'suceeded') AS BLOB)"  # noqa: S608
-            " WHERE position = (SELECT max(position) FROM " + table + " WHERE body LIKE '%task.succeeded%')"
+            "UPDATE event SET body = CAST(replace(CAST(body AS TEXT), 'api,detail', 'api,detial') AS BLOB)"
+            " WHERE position = ?",
+            (changed,),
         )
-        (position,) = db.execute(f"SELECT max(position) - 30 FROM {table}").fetchone()  # noqa: S608
-        db.execute(f"DELETE FROM {table} WHERE position = ?", (position,))  # noqa: S608
+        deleted = changed - 30
+        db.execute("DELETE FROM event WHERE position = ?", (deleted,))
     db.close()
     capsys.readouterr()
     assert run_command(["fsck", "--store", store, "--blobs", blobs, "--json"]) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
-    assert any(finding["position"] == position for finding in findings), findings
-    assert any("body" in finding["code"] or "chain" in finding["code"] for finding in findings), findings
+    assert any(finding["position"] == changed for finding in findings), findings
+    assert any(str(deleted) in finding["what"] for finding in findings), findings
 
 
 def test_a_changed_and_a_deleted_frame_make_fsck_name_them(
