@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from domain.values import format_minor
 from projections.settlement.approval import approval_fault
 from projections.settlement.casefile import Casebook, bill_key
 from projections.settlement.causes import BreakKind
@@ -195,8 +194,3 @@ def _difference_kind(item: Expected, line: SettlementLine) -> BreakKind | None:
         return "unmatched_counterparty"
     irregular = item.basis == "refuted" or any(approval_fault(case) for case in item.tasks)
     return "status_mismatch" if irregular else None
-
-
-def money(amount_minor: int, currency: str) -> str:
-    """Amount with its currency, for sentences."""
-    return f"{format_minor(amount_minor, currency)} {currency}"

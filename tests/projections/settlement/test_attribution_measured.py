@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from projections.settlement.causes import CAUSES
 from projections.views.reconciliation import reconcile
 from tests.support.events import TENANT
 from tests.support.months import make_month
@@ -59,3 +60,12 @@ def test_a_record_that_lost_events_blames_nobody_wrongly_and_proves_nothing() ->
                     assert finding.verdict != "proven"
                     assert set(finding.responsible) <= culprits.get(found.bill, set()), (seed, found.bill)
     assert judged > 1_000
+
+
+def test_every_cause_of_the_taxonomy_is_found_in_some_month() -> None:
+    found = set()
+    for seed in range(20):
+        events, file, _ = make_month(seed, SCENARIOS)
+        result = reconcile(events, file, tenant=TENANT, month="2026-11", chain_verified=True)
+        found |= {finding.cause for each in result.breaks for finding in each.findings}
+    assert found == set(CAUSES)

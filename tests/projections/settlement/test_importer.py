@@ -14,7 +14,7 @@ from executor.sandbox.portal.model import Kind, LedgerLine
 from executor.sandbox.portal.settlement import settlement_file
 from projections.settlement.importer import SettlementReader, read_settlement
 from projections.settlement.lines import SettlementFile
-from projections.settlement.profiles import load_profile
+from projections.settlement.profiles import load_profile, parse_profile
 
 DATA = Path(__file__).parents[3] / "data" / "settlement"
 PORTAL = load_profile("portal")
@@ -231,3 +231,47 @@ def test_a_quote_that_never_closes_refuses_what_it_swallowed_and_says_that_the_t
     assert len(file.lines) == 2
     assert [f.code for f in file.findings] == ["trailer_missing", "rows_refused"]
     assert file.refused[0].line == 9
+
+
+IN_AND_OUT = """
+name: two-columns
+title: A bank with one column for each direction
+columns: {bill_id: [ref], amount_in: [in], amount_out: [out], at: [day], time: [clock]}
+required: [bill_id]
+default_kind: process
+amounts: {signs: in_and_out}
+currency: {default: CNY}
+"""
+
+
+def test_two_amount_columns_give_one_signed_amount_and_two_columns_one_time() -> None:
+    profile = parse_profile(IN_AND_OUT, file="two-columns.yaml")
+    rows = "ref,in,out,day,clock\nA,5.00,-,{0}:00\nB,,3.00,{0}:01\nC,1,2,{0}:02\n".format("2026-11-28,10:00")
+    file = read_settlement(rows.encode(), profile)
+    assert [(x.bill_id, x.amount_minor) for x in file.lines] == [("A", 500), ("B", -300)]
+    assert file.lines[1].at_us - file.lines[0].at_us == 1_000_000
+    assert file.refused[0].reason == "2 amounts where one is expected"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ("signs: in_and_out", "signs: by_direction", "needs directions"),
+        ("signs: in_and_out", "signs: by_kind", "needs kind_signs"),
+        ("signs: in_and_out", "signs: as_written", "names no amount"),
+        ("bill_id: [ref], ", "", "names no bill_id"),
+        ("default_kind: process", "", "default_kind is needed"),
+        ("required: [bill_id]", "required: [account]", "is not in columns"),
+        ("title: A", "timezone: Mars/Base\ntitle: A", "unknown time zone"),
+        ("title: A", "declared: ['(']\ntitle: A", "declared"),
+        ("title: A", "title: [A", "not YAML"),
+    ],
+)
+def test_a_profile_that_cannot_work_is_refused_before_a_file_is_read(old: str, new: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        parse_profile(IN_AND_OUT.replace(old, new), file="mine.yaml")
+
+
+def test_a_profile_that_is_neither_ready_nor_a_file_is_refused_with_the_ready_ones() -> None:
+    with pytest.raises(ConfigError, match=r"use one of alipay-personal, .*portal"):
+        load_profile("no-such-vendor")
