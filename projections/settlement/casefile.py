@@ -147,11 +147,16 @@ class TaskCase:
         ]
 
     def readbacks(self, *, compensating: bool = False) -> list[Recorded]:
-        """Readbacks about the effect, or about its undoing, in order."""
+        """Readbacks about the effect, or about its undoing, in order.
+
+        What was read from a settlement file is left out: the file is what is being judged, not a witness about itself.
+        """
         found = []
         for recorded in self.kept:
             fact = recorded.event
-            if isinstance(fact, ReadbackFact) and (fact.phase == "compensation") is compensating:
+            if not isinstance(fact, ReadbackFact) or fact.source == "settlement_file":
+                continue
+            if (fact.phase == "compensation") is compensating:
                 found.append(recorded)
         return found
 

@@ -13,6 +13,7 @@ from projections.views.reconciliation import reconcile
 from tests.support.events import (
     TENANT,
     Book,
+    business,
     intent,
 )
 from tests.support.month_end import (
@@ -225,3 +226,20 @@ def test_a_line_that_the_vendor_has_not_booked_counts_for_nothing() -> None:
     found = only(month_end(book, file))
     assert (found.kind, found.amount_minor) == ("status_mismatch", -12_000)
     assert cause_of(found).cause == "settlement_omission"
+
+
+def test_a_file_is_no_witness_about_itself() -> None:
+    book = Book()
+    task = book.run().task("t1").done()
+    task.add(
+        e.ReadbackMismatched(
+            source="settlement_file",
+            phase="later",
+            account="acme-reader",
+            expected_status="processed",
+            found=business("B1", "pending"),
+            differences={"status": "processed → pending"},
+        )
+    )
+    finding = cause_of(only(month_end(book, month_file())))
+    assert (finding.cause, finding.party) == ("settlement_omission", "settlement_issuer")
