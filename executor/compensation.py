@@ -15,12 +15,13 @@ from domain import events as e
 from domain.errors import CommandRefused
 from domain.idempotency import compensation_key
 from domain.ids import PrincipalId
-from domain.policy import grade
 from domain.values import BusinessState, Check, Intent
 from executor.findings import PASS, in_words
 from executor.readback import Expectation, verify
+from executor.runtime.climbing import NoRung, climb
+from executor.runtime.jobs import Job
 from executor.runtime.kit import Hands, Kit
-from executor.runtime.steps import Job, StepRunner
+from executor.runtime.permits import permit, sources_for
 from executor.runtime.streams import TaskStream
 from executor.takeover import hand_over
 from executor.tools.base import Look
@@ -54,7 +55,7 @@ def compensate(
     if not state.compensating:
         started = e.CompensationStarted(action=registered.action, requested_by=requested_by, reason=reason)
         stream.submit(c.Compensate(started), principal=requested_by)
-    now = kit.readbacks[0].read(intent.bill_id)
+    now = sources_for(kit, state.intent.action)[0].read(intent.bill_id)
     if stream.state.effect == "none":
         stopped = _undo(kit, stream, hands, state.intent, intent, now)
         if stopped is not None:
@@ -65,7 +66,12 @@ def compensate(
     expected = Expectation(
         intent=intent, status=registered.snapshot.status, before=before, new_ledger_lines=added
     )
-    facts = verify(kit.readbacks, expected, phase="compensation", deadline_s=kit.readback_deadline_s)
+    facts = verify(
+        sources_for(kit, state.intent.action),
+        expected,
+        phase="compensation",
+        deadline_s=kit.readback_deadline_s,
+    )
     for fact in sorted(facts, key=lambda fact: not isinstance(fact, e.ReadbackConfirmed)):
         stream.stage(c.ReadBack(fact))
     wrong = [fact for fact in facts if not isinstance(fact, e.ReadbackConfirmed)]
@@ -103,8 +109,8 @@ def _undo(
         )
     action = kit.recipe.actions[intent.action]
 
-    def gate(_proposed: e.ActionProposed, _look: Look) -> Check:
-        decision = grade(kit.policy, kit.rules.get(intent.action), intent)
+    def gate(proposed: e.ActionProposed, _look: Look | None) -> Check:
+        decision = permit(kit, intent, proposed.rung)
         if decision.effect == "deny":
             return Check(guard="policy", verdict=decision.verdict, found=decision.reason)
         return PASS  # undoing what was approved needs no second approval; its request is on record
@@ -118,7 +124,10 @@ def _undo(
         irreversible=action.irreversible,
         gate=gate,
     )
-    ended = StepRunner(kit, hands()).run(job)
+    try:
+        ended = climb(kit, hands, job)
+    except NoRung as error:
+        raise error.cause from error
     return ended.check if ended.how == "stopped" else None
 
 

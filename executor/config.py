@@ -95,10 +95,22 @@ class PolicySection(_Strict, frozen=True, kw_only=True):
     """How long a late posting is waited for."""
 
 
+class McpTransport(_Strict, frozen=True, kw_only=True):
+    """How the target's MCP server is reached: a command (stdio) or a URL (streamable HTTP), not both."""
+
+    command: list[str] = []
+    env: list[str] = []
+    """Environment variables that the command is given, by name, beside a minimal environment."""
+    url: str = ""
+    token_env: str = ""
+    """Variable with a bearer token for ``url``; empty: none is sent."""
+
+
 class ToolSection(_Strict, frozen=True, kw_only=True):
     """Tool ladder (B2), best rung first."""
 
     ladder: tuple[RungName, ...] = ("browser",)
+    mcp: McpTransport | None = None
 
 
 class BrowserSection(_Strict, frozen=True, kw_only=True):
@@ -241,6 +253,7 @@ def _refuse_contradictions(config: Config, path: Path) -> None:
             line=line_of(path, "write_policy", "forbid_visual_verdict"),
             remedy="set forbid_visual_verdict: true; a screen never decides",
         )
+    _refuse_wrong_ladder(config, path)
     parts = urlsplit(config.target.origin)
     if (
         parts.scheme not in {"http", "https"}
@@ -252,6 +265,24 @@ def _refuse_contradictions(config: Config, path: Path) -> None:
             file=file,
             line=line_of(path, "target", "origin"),
             remedy="write scheme, host and port only: https://portal.example:8443",
+        )
+
+
+def _refuse_wrong_ladder(config: Config, path: Path) -> None:
+    tools = config.tools
+    if not tools.ladder or len(set(tools.ladder)) != len(tools.ladder):
+        raise ConfigError(
+            "tools.ladder needs each of its rungs once",
+            file=str(path),
+            line=line_of(path, "tools", "ladder"),
+            remedy="list rungs best first: api, mcp, browser, computer_use",
+        )
+    if "mcp" in tools.ladder and (tools.mcp is None or bool(tools.mcp.command) == bool(tools.mcp.url)):
+        raise ConfigError(
+            "tools.ladder lists mcp, and tools.mcp does not say how the server is reached",
+            file=str(path),
+            line=line_of(path, "tools", "mcp") or line_of(path, "tools", "ladder"),
+            remedy="give tools.mcp exactly one of command and url",
         )
 
 

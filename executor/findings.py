@@ -8,7 +8,7 @@ from domain import events as e
 from domain.task import TaskState
 from domain.values import BusinessState, Check, Intent
 from executor.readback import ReadbackFact
-from executor.runtime.steps import Ended
+from executor.runtime.jobs import Ended
 from executor.runtime.streams import TaskStream
 
 PASS = Check(guard="policy", verdict="pass")
@@ -18,8 +18,11 @@ MOST_NAMED = 2
 """Differences named in a sentence; the event has them all."""
 
 
-def snapshot_check(snapshot: BusinessState, intent: Intent) -> Check:
-    """Does the state before the write fit the intent, and is the effect still missing? ``pass`` if so."""
+def snapshot_check(snapshot: BusinessState, intent: Intent, *, starts_from: Sequence[str] = ()) -> Check:
+    """Does the state before the write fit the intent, and is the effect still missing? ``pass`` if so.
+
+    ``starts_from``: statuses that the action may start from, where the recipe names them.
+    """
     if snapshot.status == intent.expected_status:
         return Check(
             guard="duplicate",
@@ -41,6 +44,13 @@ def snapshot_check(snapshot: BusinessState, intent: Intent) -> Check:
                 expected=f"{name} {wanted}",
                 found=f"{name} {found}",
             )
+    if starts_from and snapshot.status not in starts_from:
+        return Check(
+            guard="precondition",
+            verdict="precondition_failed",
+            expected=f"a bill that is {' or '.join(starts_from)}",
+            found=f"{snapshot.bill_id} is {snapshot.status}",
+        )
     return PASS
 
 

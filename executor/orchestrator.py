@@ -7,7 +7,7 @@ person can understand, and none of them repeats a write.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from domain import commands as c
@@ -17,7 +17,7 @@ from domain.events.evidence import ReadbackPhase
 from domain.events.recovery import Severity
 from domain.idempotency import effect_key
 from domain.ids import PrincipalId, RunId
-from domain.policy import grade, route
+from domain.policy import Decision, grade, route
 from domain.task import TERMINAL, TaskState
 from domain.values import BusinessState, Check, Intent
 from executor.approvals import lapse_if_expired
@@ -32,10 +32,12 @@ from executor.findings import (
     was_denied,
 )
 from executor.orders import WorkOrder
-from executor.readback import Expectation, Missing, ReadbackFact, verify
+from executor.readback import Expectation, Missing, Readback, ReadbackFact, verify
 from executor.recipe import ActionSection
+from executor.runtime.climbing import NoRung, climb, usable_rungs
+from executor.runtime.jobs import AUTH_VERDICTS, Ended, Job
 from executor.runtime.kit import Hands, Kit
-from executor.runtime.steps import AUTH_VERDICTS, Ended, Job, StepRunner
+from executor.runtime.permits import permit, sources_for
 from executor.runtime.streams import TaskStream
 from executor.takeover import hand_over
 from executor.tools.base import Look
@@ -108,8 +110,7 @@ class Orchestrator:
         kit, intent = self._kit, order.intent
         decision = route(kit.identity, kit.tenant, order.bill_tenant, intent)
         if decision.effect != "deny":
-            graded = grade(kit.policy, kit.rules.get(intent.action), intent)
-            decision = graded if graded.effect == "deny" else decision
+            decision = self._admitted(intent) or decision
         if decision.effect == "deny":
             refused = e.TaskRefused(
                 intent=intent,
@@ -128,6 +129,20 @@ class Orchestrator:
         )
         stream.submit(c.Open(opened))
         return self._claim(stream)
+
+    def _admitted(self, intent: Intent) -> Decision | None:
+        """The policy's refusal, when no rung of the ladder may ever perform the action."""
+        kit = self._kit
+        if intent.action not in kit.rules:
+            return grade(kit.policy, None, intent)
+        decisions = [permit(kit, intent, rung) for rung in kit.ladder]
+        if decisions and all(decision.effect == "deny" for decision in decisions):
+            return decisions[0]
+        rungs = usable_rungs(kit, intent)
+        if rungs.usable:
+            return None
+        why = "; ".join(f"{rung}: {reason}" for rung, reason in rungs.left_out.items())
+        return Decision(effect="deny", rule="write.no_rung", verdict="denied_by_policy", reason=why)
 
     def _claim(self, stream: TaskStream) -> bool:
         key = stream.state.effect_key
@@ -169,7 +184,6 @@ class Orchestrator:
         action = self._kit.recipe.actions[intent.action]
         try:
             known = self._snapshot(intent).extra
-            hands = self._open_hands()
         except Missing as error:
             self._fail(stream, Check(guard="intent", verdict="intent_mismatch", found=error.what))
             return
@@ -185,7 +199,11 @@ class Orchestrator:
             irreversible=action.irreversible,
             gate=lambda proposed, look: self._gate(stream, intent, action, proposed, look),
         )
-        ended = StepRunner(self._kit, hands).run(job)
+        try:
+            ended = climb(self._kit, self._open_hands, job)
+        except NoRung as error:
+            self._fail(stream, Check(guard="tool", verdict="server_trouble", found=error.what))
+            raise error.cause from error
         self._conclude(stream, ended)
 
     def _gate(
@@ -194,32 +212,37 @@ class Orchestrator:
         intent: Intent,
         action: ActionSection,
         proposed: e.ActionProposed,
-        look: Look,
+        look: Look | None,
     ) -> Check:
         """Right before the write: policy, approval, the state it starts from, and the way back (B10, B11)."""
         kit = self._kit
-        decision = grade(kit.policy, kit.rules[intent.action], intent)
+        decision = permit(kit, intent, proposed.rung)
+        if decision.effect == "deny":
+            return Check(
+                guard="policy", verdict=decision.verdict, expected=decision.rule, found=decision.reason
+            )
         if decision.effect == "ask" and not _is_approved(stream.state, proposed, kit.clock.now_us()):
             request = e.ApprovalRequested(
                 approval_id=kit.ids.uuid(),
                 action_id=proposed.action_id,
                 digest=proposed.digest,
-                frame=look.frame.sha256,
+                frame=look.frame.sha256 if look else None,
                 rule=decision.rule,
                 reason=decision.reason,
                 requested_by=kit.identity.principal,
                 expires_at_us=kit.clock.now_us() + kit.policy.approval_valid_s * 1_000_000,
             )
-            stream.submit(c.RequestApproval(request), frames=(kit.keep(look.frame, "planned"),))
+            frames = (kit.keep(look.frame, "planned"),) if look else ()
+            stream.submit(c.RequestApproval(request), frames=frames)
             return Check(guard="policy", verdict="approval_required", found=decision.reason)
         snapshot = self._snapshot(intent)
-        wrong = snapshot_check(snapshot, intent)
+        wrong = snapshot_check(snapshot, intent, starts_from=action.precondition)
         if wrong.verdict != "pass":
             return wrong
         registered = e.CompensationRegistered(
             action=action.compensation,
             snapshot=snapshot,
-            source=kit.readbacks[0].source,
+            source=sources_for(kit, intent.action)[0].source,
             residual_effects=tuple(action.residual_effects),
         )
         stream.stage(c.RegisterCompensation(registered))
@@ -227,7 +250,7 @@ class Orchestrator:
 
     def _snapshot(self, intent: Intent) -> BusinessState:
         """The bill as the first configured source shows it."""
-        return self._kit.readbacks[0].read(intent.bill_id)
+        return sources_for(self._kit, intent.action)[0].read(intent.bill_id)
 
     def _conclude(self, stream: TaskStream, ended: Ended) -> None:
         match ended.how:
@@ -274,12 +297,15 @@ class Orchestrator:
     def read_back(self, stream: TaskStream, phase: ReadbackPhase, *, deadline_s: float) -> list[ReadbackFact]:
         """Ask all sources and stage what they say."""
         expected = self.expectation(stream.state)
-        facts = verify(self._kit.readbacks, expected, phase=phase, deadline_s=deadline_s)
+        facts = verify(self._sources(state=stream.state), expected, phase=phase, deadline_s=deadline_s)
         order = sorted(facts, key=lambda fact: not isinstance(fact, e.ReadbackConfirmed))
         for fact in order:  # the strongest doubt last, so that it is what the state remembers
             stream.stage(c.ReadBack(fact))
         stream.flush()
         return facts
+
+    def _sources(self, state: TaskState) -> Sequence[Readback]:
+        return sources_for(self._kit, state.intent.action if state.intent else "")
 
     def expectation(self, state: TaskState) -> Expectation:
         """What the business must look like after the task's write."""

@@ -15,8 +15,8 @@ from typing import Literal
 import msgspec
 
 from domain.errors import ConfigError
-from domain.policy import ActionRule, RungName
-from domain.values import Intent
+from domain.policy import ActionRule, ReadbackSource, RungName
+from domain.values import Intent, Verdict
 from executor.readback import JsonMap
 from executor.tools.base import (
     FieldMap,
@@ -28,6 +28,7 @@ from executor.tools.base import (
     Step,
     StepKind,
 )
+from executor.tools.calls import CallRung
 from executor.yaml_source import load_yaml
 
 
@@ -111,7 +112,48 @@ class ActionSection(_Strict, frozen=True, kw_only=True):
     residual_effects: list[str] = []
     rungs: tuple[RungName, ...] = ("browser",)
     new_ledger_lines: int = 1
+    precondition: list[str] = []
+    """Statuses from which it may start; empty: any but its own."""
+    readback: tuple[ReadbackSource, ...] = ()
+    """Sources that decide about it; empty: all that the policy lists."""
     steps: list[StepSection]
+
+
+class ApiSection(_Strict, frozen=True, kw_only=True):
+    """The target's own write interface: the ``api`` rung."""
+
+    login_path: str
+    account_field: str = "account"
+    secret_field: str = "password"  # noqa: S105 - a field's name
+    token_field: str = "token"  # noqa: S105 - a field's name
+    read_path: str
+    """With ``{bill_id}``; answers with the keys of ``read.keys``."""
+    method: str = "POST"
+    path: str
+    """With ``{bill_id}`` and ``{action}`` (the target's own word)."""
+    fields: dict[str, IntentField]
+    known: list[str] = []
+    """Fields whose value an independent source gives (keys of the read API)."""
+    idempotency_header: str = ""
+
+
+class McpSection(_Strict, frozen=True, kw_only=True):
+    """The target's tools for models, called without one: the ``mcp`` rung."""
+
+    read_tool: str
+    read_argument: str = "bill_id"
+    tool: str
+    fields: dict[str, IntentField]
+    known: list[str] = []
+    key_argument: str = ""
+    """Argument that carries the effect's key, for tools that refuse a repetition by it."""
+    account_key: str = ""
+    """Key of the read tool's answer that names the session's account."""
+    error_key: str = "error"
+    errors: dict[str, Verdict] = {}
+    """Error word of the tools → what it means; only words that certainly had no effect stand here."""
+    missing: str = "not_found"
+    """Error word for a bill that isn't there."""
 
 
 class ReadSection(_Strict, frozen=True, kw_only=True):
@@ -141,6 +183,8 @@ class Recipe(_Strict, frozen=True, kw_only=True):
     site: SiteSection
     fields: FieldsSection
     request: RequestSection
+    api: ApiSection | None = None
+    mcp: McpSection | None = None
     read: ReadSection
     actions: dict[str, ActionSection]
 
@@ -206,6 +250,30 @@ class Recipe(_Strict, frozen=True, kw_only=True):
             required=tuple(section.required),
             known={name: known[name] for name in section.known if name in known},
             ignored=tuple(section.ignored),
+        )
+
+    def call_rule(self, rung: CallRung, known: Mapping[str, str]) -> RequestRule:
+        """The one call that a write may be on a rung without a screen; ``known`` has values by read-API key.
+
+        Raises:
+            ConfigError: the recipe has no such rung.
+        """
+        section = self.api if rung == "api" else self.mcp
+        if section is None:
+            raise ConfigError(f"recipe {self.name} has no {rung} section", remedy="add it")
+        method, path = (
+            (section.method, section.path) if isinstance(section, ApiSection) else ("TOOL", section.tool)
+        )
+        return RequestRule(
+            method=method,
+            path=path,
+            fields=FieldMap(
+                form=dict(section.fields),
+                action_codes={name: action.code for name, action in self.actions.items()},
+                amount_unit=self.fields.amount_unit,
+            ),
+            required=tuple(section.known),
+            known={name: known[name] for name in section.known if name in known},
         )
 
     def json_map(self) -> JsonMap:

@@ -27,6 +27,7 @@ from executor.store.log import open_record
 from executor.tools.browser import BrowserTool
 from executor.tools.browser_hands import BrowserHands
 from executor.tools.chromium import choose_chromium, find_chromium, launch
+from executor.tools.opening import callers_of, check_readbacks
 
 LOCALES: Mapping[str, str] = {"zh": "zh-CN", "en": "en-US", "ja": "ja-JP", "ko": "ko-KR"}
 AGENT = f"proofreel {version('proofreel')}"
@@ -52,6 +53,7 @@ def open_target(config: Config, config_path: Path) -> Target:
             file=str(config_path),
             remedy=f"use one of {', '.join(sorted(recipe.labels))}",
         )
+    check_readbacks(config, recipe, str(config_path))
     return Target(
         config=config,
         recipe=recipe,
@@ -109,6 +111,8 @@ class Workshop:
             readback_deadline_s=config.write_policy.readback_deadline_ms / 1000,
             origin=config.target.origin,
             language=config.target.language,
+            ladder=config.tools.ladder,
+            callers=callers_of(config, target.recipe, target.service_secret, self._stack),
         )
 
     def http_session(self) -> HttpSession:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from domain.budgets import Budget
 from domain.ids import TenantId
-from domain.policy import ActionRule, Identity, WritePolicy
+from domain.policy import ActionRule, Identity, RungName, WritePolicy
 from domain.ports import BlobStore, Clock, EventLog, IdSource
 from domain.values import Check, FrameRef, FrameRole, Intent
 from executor.notify import Notifier
 from executor.readback import Readback
 from executor.recipe import Recipe
+from executor.runtime.jobs import Runner
 from executor.tools.base import FieldMap, Frame, Look, Performed, RequestRule, Step, Target
+from executor.tools.calls import Caller
 
 
 class Hands(Protocol):
@@ -89,6 +91,12 @@ class Kit:
     readback_deadline_s: float
     origin: str
     language: str
+    ladder: Sequence[RungName] = ("browser",)
+    """Configured order of the rungs, best first (B2)."""
+    callers: Mapping[RungName, Callable[[], Caller]] = field(default_factory=dict)
+    """Rungs without a screen, opened when an order needs them."""
+    runners: Mapping[RungName, Runner] = field(default_factory=dict)
+    """Rungs with a runner of their own (a model's loop)."""
 
     def keep(self, frame: Frame, role: FrameRole) -> FrameRef:
         """Store a frame's bytes and name it."""

@@ -7,8 +7,7 @@ to a person, never to a guess (B2).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Literal, assert_never
 
 from domain import commands as c
@@ -16,44 +15,18 @@ from domain import events as e
 from domain.budgets import Spent, exceeded, spend
 from domain.events.action import Phase
 from domain.idempotency import action_digest
-from domain.ids import ActionId, EffectKey
-from domain.values import Check, FrameRef, Intent, Verdict
-from executor.recipe import ActionSection, StepSection
+from domain.ids import ActionId
+from domain.values import Check, FrameRef, Intent
+from executor.recipe import StepSection
+from executor.runtime.jobs import FATAL, Ended, Job, outcome_of
 from executor.runtime.kit import Hands, Kit
 from executor.runtime.streams import TaskStream
-from executor.tools.base import FieldMap, Look, Performed, RequestRule, Step, Target
+from executor.tools.base import FieldMap, Look, Performed, Step, Target
 
 MAX_TRIES = 3
 """Fresh starts of one step after a block; then a person looks at it."""
 MAX_PLANS = 2
 """A confirmation dialog that is gone can't be pressed again: the recipe starts over once."""
-AUTH_VERDICTS: frozenset[Verdict] = frozenset({"session_expired", "forbidden"})
-FATAL: frozenset[Verdict] = AUTH_VERDICTS | {"left_origin", "out_of_scope", "denied_by_policy"}
-
-Gate = Callable[[e.ActionProposed, Look], Check]
-"""Asked right before a write is attempted; ``pass`` lets it run (approval, snapshot, way back)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a recipe ended: all steps done, stopped by a finding, waiting for a person, or unknown."""
-
-    how: Literal["done", "stopped", "waiting", "unknown"]
-    check: Check = field(default_factory=lambda: Check(guard="steps", verdict="pass"))
-    performed: Performed | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What is done for one task: its intent, its action, and the key that its write is attempted under."""
-
-    stream: TaskStream
-    intent: Intent
-    action: ActionSection
-    key: EffectKey
-    rule: RequestRule
-    irreversible: bool
-    gate: Gate
 
 
 class StepRunner:
@@ -129,6 +102,8 @@ class StepRunner:
         checks, fresh = self._hands.judge(
             step, target, look, intent=intent, fields=fields, known=job.rule.known
         )
+        if step.writes:
+            checks = (*checks, *job.remarks)
         before = self._kit.keep(fresh, "before")
         stopper = self._judge(stream, proposed, "before", checks, shown=before)
         if stopper is None and step.writes:
@@ -283,33 +258,5 @@ class StepRunner:
         performed: Performed,
         after: FrameRef,
     ) -> None:
-        fact: e.ActionExecuted | e.ActionBlocked | e.ActionFailed | e.ActionOutcomeUnknown
-        check = performed.check
-        match performed.status:
-            case "executed":
-                fact = e.ActionExecuted(
-                    action_id=proposed.action_id,
-                    latency_us=performed.latency_us,
-                    requests=performed.requests,
-                    toast=performed.toast,
-                )
-            case "blocked":
-                fact = e.ActionBlocked(
-                    action_id=proposed.action_id,
-                    guard=check.guard if check else "gate",
-                    verdict=check.verdict if check else "target_changed",
-                    expected=check.expected if check else "",
-                    found=check.found if check else performed.reason,
-                    delivered_events=performed.delivered_events,
-                )
-            case "failed":
-                fact = e.ActionFailed(
-                    action_id=proposed.action_id,
-                    verdict=check.verdict if check else "page_changed",
-                    reason=performed.reason,
-                )
-            case "unknown":
-                fact = e.ActionOutcomeUnknown(action_id=proposed.action_id, reason=performed.reason)
-            case _:
-                assert_never(performed.status)
+        fact = outcome_of(proposed.action_id, performed)
         stream.submit(c.Report(fact), frames=(after,))
