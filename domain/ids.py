@@ -1,6 +1,6 @@
 """Names for identifiers, so that one can't be passed for another.
 
-Stream names are plain text (``task:<uuid>``, ``run:<uuid>``, ``settlement:<month>``, ``takeover:<uuid>``);
+Stream names are plain text (``task:<uuid>``, ``run:<uuid>``, ``settlement:<month>``, ``access:<principal>``);
 the part before the colon is the kind. Event ids are UUIDv7 in canonical text.
 """
 
@@ -27,6 +27,9 @@ ActionId = NewType("ActionId", str)
 Sha256 = NewType("Sha256", str)
 """Lower-case hexadecimal SHA-256 of bytes: the name of a frame or another blob."""
 
+ACCESS = "access:"
+"""Begins the names of streams about the record's readers; nothing in them is evidence of what was done."""
+
 
 def task_stream(task_id: TaskId) -> StreamId:
     """Stream that holds everything about one task."""
@@ -41,3 +44,8 @@ def run_stream(run_id: RunId) -> StreamId:
 def settlement_stream(month: str) -> StreamId:
     """Stream of the settlement imports of one month (``YYYY-MM``)."""
     return StreamId(f"settlement:{month}")
+
+
+def access_stream(principal: PrincipalId) -> StreamId:
+    """Stream of what one reader opened."""
+    return StreamId(f"{ACCESS}{principal}")

@@ -7,8 +7,9 @@ checker names a forgotten event. A fact that comes after the end is kept and tak
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal, assert_never
+
+from msgspec.structs import replace
 
 from domain import events as e
 from domain.task_state import GOES_ON, TERMINAL, Effect, Seen, Status, TaskState
@@ -190,6 +191,7 @@ def _evolve_outcome(state: TaskState, event: e.Event) -> TaskState:
             | e.RunEscalated()
             | e.BillListFetched()
             | e.SettlementImported()
+            | e.EvidenceOpened()
         ):
             return state  # facts of other streams mean nothing to a task
         case (

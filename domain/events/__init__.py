@@ -6,6 +6,7 @@ registry and the union differ, and mypy when ``evolve`` forgets it.
 
 from __future__ import annotations
 
+from domain.events.access import EvidenceOpened
 from domain.events.action import (
     ActionAttempted,
     ActionBlocked,
@@ -92,7 +93,7 @@ TaskEvent = (
 RunEvent = RunStarted | RunResumed | RunFinished | RunEscalated | AlertRaised | BillListFetched
 """What a run's stream may hold."""
 
-Event = TaskEvent | RunEvent | SettlementImported
+Event = TaskEvent | RunEvent | SettlementImported | EvidenceOpened
 """Every fact that this release can write."""
 
 __all__ = [
@@ -113,6 +114,7 @@ __all__ = [
     "CompensationRegistered",
     "CompensationStarted",
     "Event",
+    "EvidenceOpened",
     "GuardJudged",
     "ModelRequested",
     "ModelResponded",

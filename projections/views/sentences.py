@@ -36,6 +36,7 @@ _Evidence = (
     | e.ReadbackInconclusive
     | e.BillListFetched
     | e.SettlementImported
+    | e.EvidenceOpened
 )
 _Undoing = e.CompensationRegistered | e.CompensationStarted | e.CompensationConfirmed | e.CompensationFailed
 _Takeover = e.TakeoverRequested | e.TakeoverClaimed | e.TakeoverResolved
@@ -205,6 +206,9 @@ def _evidence(event: _Evidence) -> str:
                 f"The settlement file “{event.file_name}” of {event.month} was imported: {event.rows_read} rows, "
                 f"{event.rows_accepted} accepted, {event.rows_refused} refused."
             )
+        case e.EvidenceOpened():
+            roles = f", as {', '.join(event.roles)}" if event.roles else ""
+            return f"The {event.kind} “{event.subject}” was opened in the desk{roles}."
         case _:
             assert_never(event)
 

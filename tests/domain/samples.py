@@ -195,6 +195,12 @@ _EVIDENCE: tuple[e.Event, ...] = (
         total_minor={"CNY": 12_345_678, "USD": -900},
         findings=("the trailer counts 118 lines",),
     ),
+    e.EvidenceOpened(
+        kind="bundle",
+        subject="bill CY202611-0007",
+        roles=("auditor", "investigator"),
+        account="https://login.example 248289761001",
+    ),
 )
 _RECOVERY: tuple[e.Event, ...] = (
     e.CompensationRegistered(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import typing
 
 import msgspec
@@ -18,7 +17,9 @@ from tests.support.events import PERSON
 from tests.support.examples import one_of_each
 
 RUN_FACTS = tuple(
-    fact for fact in one_of_each() if isinstance(fact, (*typing.get_args(e.RunEvent), e.SettlementImported))
+    fact
+    for fact in one_of_each()
+    if isinstance(fact, (*typing.get_args(e.RunEvent), e.SettlementImported, e.EvidenceOpened))
 )
 WAITING = (*f.TAKEN_OVER, f.taken())
 COURSE: tuple[tuple[e.Event, Status], ...] = (
@@ -73,12 +74,12 @@ def test_a_long_life_passes_through_the_states_one_by_one() -> None:
 def test_facts_of_other_streams_mean_nothing_to_a_task(past: tuple[e.Event, ...], fact: e.Event) -> None:
     before = fold(past)
     after = evolve(before, fact)
-    assert after == dataclasses.replace(before, version=before.version + 1, sealed=False)
+    assert after == msgspec.structs.replace(before, version=before.version + 1, sealed=False)
 
 
 def test_evolving_leaves_the_earlier_state_as_it_was() -> None:
     before = fold(f.WRITTEN)
-    kept = dataclasses.replace(before)
+    kept = msgspec.structs.replace(before)
     evolve(before, f.confirmed())
     assert before == kept
 

@@ -101,6 +101,7 @@ def _evidence() -> list[e.Event]:
             differences={"status": "processed → pending"},
         ),
         e.ReadbackInconclusive(source="detail", phase="first", account="acme-reader", reason="time-out"),
+        e.EvidenceOpened(kind="run", subject="run-1"),
         e.BillListFetched(blob=sha("list.json"), rows=12, source="list", account="acme-reader"),
         e.SettlementImported(
             blob=sha("file"),
