@@ -79,7 +79,11 @@ class DetailReadback:
             page = self._open_context().new_page()
             page.set_default_timeout(TIMEOUT_MS)
             page.route("**/*", self._only_read)
-            self._log_in(page)
+            try:
+                self._log_in(page)
+            except (PlaywrightError, WorldError):
+                page.context.close()  # a source is asked again and again until the deadline
+                raise
             self._page = page
         return self._page
 

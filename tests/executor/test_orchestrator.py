@@ -17,6 +17,7 @@ from domain.policy import WritePolicy
 from domain.values import Check
 from executor.approvals import answer
 from executor.takeover import DUE_S
+from executor.tools.base import Performed
 from tests.support.fakes import FakeVendor, Fault
 from tests.support.records import ACME
 from tests.support.workbench import BILL, OTHER_BILL, PERSON, Bench, make_intent, make_order
@@ -485,3 +486,21 @@ def test_who_wrote_does_not_judge(make_bench: Benches, vendor: FakeVendor) -> No
         bench.run(bench.order())
     assert truth(vendor) == ("processed", 1, 1)
     assert bench.stream(bench.order()).state.status == "executed"
+
+
+# -- a rung that performs a write and hears that it was refused ------------------------------------------------
+
+
+@pytest.mark.parametrize(("status", "verdict"), [(401, "session_expired"), (403, "forbidden")])
+def test_a_write_that_was_performed_and_refused_fails_only_if_every_source_shows_the_state_before(
+    make_bench: Benches, vendor: FakeVendor, status: int, verdict: str
+) -> None:
+    bench = make_bench()
+    bench.hands.reports = Performed(status="executed", requests=(f"POST /bills/{BILL}/actions {status}",))
+    vendor.switch_on(BILL, "fake_success")
+    order = bench.order()
+    outcome = bench.run(order)
+    assert (outcome.status, outcome.verdict) == ("failed", verdict)
+    assert [alert["kind"] for alert in bench.told] == [verdict]
+    vendor.switch_on(OTHER_BILL, "double_posting")
+    assert bench.run(bench.order(OTHER_BILL)).status == "taken_over", "there it was booked all the same"
