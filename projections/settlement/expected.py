@@ -63,6 +63,8 @@ def basis_of(case: TaskCase) -> Basis | None:
         return None
     writes = case.writes()
     readbacks = [r.event for r in case.readbacks()]
+    if sources_disagree(case):
+        return "executed" if any(a.executed for a in writes) else "attempted"
     if any(isinstance(fact, e.ReadbackConfirmed) for fact in readbacks):
         return "confirmed"  # it was there; a later reversal is another change, with a line of its own
     if writes:
@@ -74,6 +76,18 @@ def basis_of(case: TaskCase) -> Basis | None:
     if case.fact(e.TaskDeclaredDone):
         return "declared"
     return None if case.ended else "open"
+
+
+def sources_disagree(case: TaskCase) -> bool:
+    """True if of the sources that were read together last, one shows the effect and another its absence."""
+    facts = [r.event for r in case.readbacks()]
+    shown = [f for f in facts if isinstance(f, e.ReadbackConfirmed | e.ReadbackMismatched)]
+    together = [f for f in shown if f.phase == shown[-1].phase]
+    confirmed = any(isinstance(f, e.ReadbackConfirmed) for f in together)
+    absent = any(
+        isinstance(f, e.ReadbackMismatched) and f.found.status != f.expected_status for f in together
+    )
+    return confirmed and absent and len({f.source for f in together}) > 1
 
 
 def authorised(case: TaskCase) -> bool:

@@ -1,6 +1,7 @@
 """``missing_evidence``: what would decide was never recorded, or can't be relied on.
 
-Undecidable, always: an attempt without an outcome that no readback settled; a write whose effect nobody read back;
+Undecidable, always: an attempt without an outcome that no readback settled; a write whose effect nobody read back, or
+which two independent sources show differently;
 events missing from a task's stream; an absence argued from a record whose chain was not verified. Counter-evidence:
 whatever later rule would decide without the missing piece, so this rule steps back where guards, readbacks or a second
 write speak.
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from projections.settlement.casefile import WriteAttempt, bill_key
 from projections.settlement.causes import Evidence, Finding
+from projections.settlement.expected import sources_disagree
 from projections.settlement.rules.base import (
     Question,
     absent,
@@ -56,6 +58,14 @@ def _missing(question: Question) -> Finding | None:
         cases = tuple(event(case.last) for case in item.tasks if case.gaps)
         return _undecidable(
             question, "events_missing", "Events of the task are missing from the record.", cases
+        )
+    torn = [case for case in item.tasks if sources_disagree(case)] if not item.undoing else []
+    if torn:
+        return _undecidable(
+            question,
+            "sources_disagree",
+            "One independent source shows the effect and another its absence.",
+            (*(event(r) for case in torn for r in case.readbacks()), absent(question)),
         )
     if item.basis == "attempted":
         attempts = tuple(e for _, a in writes for e in events_of(a))

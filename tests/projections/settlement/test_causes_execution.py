@@ -207,3 +207,21 @@ def test_nothing_is_proven_without_a_verified_chain() -> None:
     declare(loop(run, "t2"))
     finding = cause_of(only(month_end(book, month_file(FileLine(), FileLine()), verified=False)))
     assert (finding.cause, finding.verdict) == ("duplicate_across_tasks", "supported")
+
+
+def test_sources_that_disagree_leave_it_undecided() -> None:
+    book = Book()
+    task = book.run().task("t1")
+    task.claim()
+    task.register()
+    task.write(toast="操作成功")
+    task.confirm(source="list")
+    task.mismatch("pending")
+    task.hand_over()
+    finding = cause_of(only(month_end(book, month_file())))
+    assert (finding.cause, finding.verdict, finding.reason) == (
+        "missing_evidence",
+        "undecidable",
+        "sources_disagree",
+    )
+    assert month_end(book, month_file(FileLine())).breaks == ()
