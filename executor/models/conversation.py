@@ -1,8 +1,8 @@
 """A talk with one model, every request and answer on record before the next thing happens.
 
 Rules: what is about to be sent is recorded before it is sent; every answer is recorded with its usage, also a failed
-one; nothing is sent twice; the budget of calls is asked before each; a safety check is let pass by a person or not at all,
-one by one, and the person is who the record names.
+one; nothing is sent twice; the budget of calls is asked before each; a safety check is let pass by a person or not at
+all, one by one, and the person is who the record names.
 """
 
 from __future__ import annotations

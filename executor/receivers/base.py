@@ -1,8 +1,8 @@
 """What the receiver's own records say about one effect: exactly one new record, the expected one, behind the old ones.
 
 Rules: the earlier records must be unchanged and in order; exactly one record may have been added, and it must be the
-expected one; an old record, a duplicate, another address, a banner on a page prove nothing; "not there yet" keeps asking
-until the time is up, any other finding is final at once. Pure but for ``wait_for``, which only reads.
+expected one; an old record, a duplicate, another address, a banner on a page prove nothing; "not there yet" keeps
+asking until the time is up, any other finding is final at once. Pure but for ``wait_for``, which only reads.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ReceiverVerdict = Literal[
     "removed",
     "unreadable",
 ]
-"""``late``: not there when the time was up. ``old_record``: the same, and an earlier record looks like the expected one.
+"""``late``: not there when the time was up. ``old_record``: the same, and an earlier record looks like the expected.
 ``foreign``: something else was added, also beside the expected one."""
 FINAL: frozenset[ReceiverVerdict] = frozenset(
     {"verified", "duplicate", "foreign", "reordered", "edited", "removed"}

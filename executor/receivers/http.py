@@ -3,8 +3,8 @@
 ``SubmissionsReceiver`` reads a list of submissions (the practice form's); ``PortalReceiver`` reads one bill of the
 vendor's back office from two places that must agree: its API (ledger lines) and its list (status).
 
-Rules: the reading account is never the writing one; an answer of another shape is trouble, not an empty list; two places
-that disagree are trouble, because one table alone misses a third of the faults.
+Rules: the reading account is never the writing one; an answer of another shape is trouble, not an empty list; two
+places that disagree are trouble, because one table alone misses a third of the faults.
 """
 
 from __future__ import annotations
