@@ -63,6 +63,8 @@ class Decision:
     rule: str
     verdict: Verdict
     reason: str
+    approvers: int = 1
+    """How many people must allow it, when ``effect`` is ask."""
 
 
 def route(identity: Identity, tenant: TenantId, bill_tenant: TenantId, intent: Intent) -> Decision:

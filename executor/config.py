@@ -19,6 +19,7 @@ from domain.budgets import Budget
 from domain.errors import ConfigError
 from domain.ids import PrincipalId, Sha256, TenantId
 from domain.policy import ActionRule, Identity, ReadbackSource, RungName, WritePolicy
+from executor.write_rules import RuleSection
 from executor.yaml_source import line_of, load_yaml
 
 AtLeastOne = Annotated[int, msgspec.Meta(ge=1)]
@@ -93,6 +94,10 @@ class PolicySection(_Strict, frozen=True, kw_only=True):
     approval_valid_s: AtLeastOne = 3600
     readback_deadline_ms: NotNegative = 4000
     """How long a late posting is waited for."""
+    rules: list[RuleSection] = []
+    """Rules by action, amount, tenant, principal, rung and time; with any, what none of them allows is denied."""
+    timezone: str = "UTC"
+    """Time zone of the rules' days and hours."""
 
 
 class McpTransport(_Strict, frozen=True, kw_only=True):
@@ -167,6 +172,17 @@ class Config(_Strict, frozen=True, kw_only=True):
         raise ConfigError(
             f"no person {principal!r} is configured", remedy=f"add them under people: ({known})"
         )
+
+    def approvers(self) -> dict[str, int]:
+        """Action → how many people of the tenant may approve it, the acting identity not counted."""
+        able = [
+            person
+            for person in self.people
+            if self.tenant in person.tenants and person.principal != self.identity.principal
+        ]
+        rights = [right for person in able for right in dict.fromkeys(person.actions)]
+        names = [right.removeprefix("approve:") for right in rights if right.startswith("approve:")]
+        return {name: names.count(name) for name in names}
 
     def domain_policy(self) -> WritePolicy:
         """The write policy."""

@@ -231,6 +231,7 @@ class Orchestrator:
                 reason=decision.reason,
                 requested_by=kit.identity.principal,
                 expires_at_us=kit.clock.now_us() + kit.policy.approval_valid_s * 1_000_000,
+                approvers_needed=decision.approvers,
             )
             frames = (kit.keep(look.frame, "planned"),) if look else ()
             stream.submit(c.RequestApproval(request), frames=frames)

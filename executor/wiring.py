@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Self
+from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from domain.errors import ConfigError
 from domain.ids import TenantId
 from domain.policy import ActionRule, ReadbackSource
+from domain.policy_rules import WriteRule
 from executor.config import Config, Secret, digest, rules_of, secret_of
 from executor.detail_readback import DetailReadback, PageMap
 from executor.notify import configured
 from executor.readback import ApiReadback, HttpSession, Readback, ReadLane
 from executor.recipe import Recipe, load_recipe
 from executor.runtime.batch import Setting
-from executor.runtime.kit import Kit
+from executor.runtime.kit import UTC, Kit
 from executor.runtime.system import SystemClock, SystemIds
 from executor.store.blobs import open_blobs
 from executor.store.log import open_record
@@ -28,6 +30,7 @@ from executor.tools.browser import BrowserTool
 from executor.tools.browser_hands import BrowserHands
 from executor.tools.chromium import choose_chromium, find_chromium, launch
 from executor.tools.opening import callers_of, check_readbacks
+from executor.write_rules import write_rules, zone_of
 
 LOCALES: Mapping[str, str] = {"zh": "zh-CN", "en": "en-US", "ja": "ja-JP", "ko": "ko-KR"}
 AGENT = f"proofreel {version('proofreel')}"
@@ -42,6 +45,8 @@ class Target:
     rules: Mapping[str, ActionRule]
     service_secret: Secret
     readback_secret: Secret
+    write_rules: Sequence[WriteRule] = ()
+    zone: ZoneInfo = UTC
 
 
 def open_target(config: Config, config_path: Path) -> Target:
@@ -54,10 +59,14 @@ def open_target(config: Config, config_path: Path) -> Target:
             remedy=f"use one of {', '.join(sorted(recipe.labels))}",
         )
     check_readbacks(config, recipe, str(config_path))
+    rules = rules_of(recipe.rules(), config, str(config_path))
+    section = config.write_policy
     return Target(
         config=config,
         recipe=recipe,
-        rules=rules_of(recipe.rules(), config, str(config_path)),
+        rules=rules,
+        write_rules=write_rules(section.rules, config_path, actions=rules, approvers=config.approvers()),
+        zone=zone_of(section.timezone, config_path),
         service_secret=secret_of(config.target.service),
         readback_secret=secret_of(config.target.readback),
     )
@@ -111,6 +120,8 @@ class Workshop:
             readback_deadline_s=config.write_policy.readback_deadline_ms / 1000,
             origin=config.target.origin,
             language=config.target.language,
+            write_rules=target.write_rules,
+            zone=target.zone,
             ladder=config.tools.ladder,
             callers=callers_of(config, target.recipe, target.service_secret, self._stack),
         )

@@ -64,14 +64,17 @@ def parse_yaml(text: str, shape: type[_T], *, file: str) -> _T:
 
 
 def line_of(path: Path, *keys: str) -> int:
-    """Line (1-based) of a key by its path from the top, or of the nearest part that is there; 0 when nothing is."""
+    """Line (1-based) of a key by its path from the top, or of the nearest part that is there; 0 when nothing is.
+
+    A place in a list is given as its number from 0.
+    """
     try:
         node = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
     except (OSError, ValueError, yaml.YAMLError):
         return 0
     line = 0
     for key in keys:
-        step = None if node is None else _child(node, key, "")
+        step = None if node is None else _child(node, key, key if key.isdigit() else "")
         if step is None:
             break
         node, line = step

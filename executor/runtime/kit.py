@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
+from zoneinfo import ZoneInfo
 
 from domain.budgets import Budget
 from domain.ids import TenantId
 from domain.policy import ActionRule, Identity, RungName, WritePolicy
+from domain.policy_rules import WriteRule
 from domain.ports import BlobStore, Clock, EventLog, IdSource
 from domain.values import Check, FrameRef, FrameRole, Intent
 from executor.notify import Notifier
@@ -17,6 +19,8 @@ from executor.recipe import Recipe
 from executor.runtime.jobs import Runner
 from executor.tools.base import FieldMap, Frame, Look, Performed, RequestRule, Step, Target
 from executor.tools.calls import Caller
+
+UTC = ZoneInfo("UTC")
 
 
 class Hands(Protocol):
@@ -91,6 +95,10 @@ class Kit:
     readback_deadline_s: float
     origin: str
     language: str
+    write_rules: Sequence[WriteRule] = ()
+    """Rules of the write policy; without any, ``policy`` alone decides."""
+    zone: ZoneInfo = UTC
+    """Time zone of the rules' days and hours."""
     ladder: Sequence[RungName] = ("browser",)
     """Configured order of the rungs, best first (B2)."""
     callers: Mapping[RungName, Callable[[], Caller]] = field(default_factory=dict)

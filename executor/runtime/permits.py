@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from domain.policy import Decision, RungName, grade
+from domain.policy_rules import Effect, WriteCase, decide_write
 from domain.values import Check, Intent
 from executor.readback import Readback
 from executor.runtime.kit import Kit
+from executor.write_rules import local_minute
+
+STRICTNESS: Mapping[Effect, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
 def permit(kit: Kit, intent: Intent, rung: RungName) -> Decision:
-    """Does this write run on this rung, wait for people, or not run at all?"""
-    del rung
-    return grade(kit.policy, kit.rules.get(intent.action), intent)
+    """Does this write run on this rung, wait for people, or not run at all? The stricter word counts."""
+    general = grade(kit.policy, kit.rules.get(intent.action), intent)
+    if not kit.write_rules or general.effect == "deny":
+        return general
+    day, minute = local_minute(kit.clock.now_us(), kit.zone)
+    case = WriteCase(
+        action=intent.action,
+        tenant=kit.tenant,
+        principal=kit.identity.principal,
+        rung=rung,
+        currency=intent.currency,
+        amount_minor=intent.amount_minor,
+        day=day,
+        minute=minute,
+    )
+    ruled = decide_write(kit.write_rules, case)
+    return general if STRICTNESS[general.effect] > STRICTNESS[ruled.effect] else ruled
 
 
 def sources_for(kit: Kit, action: str) -> Sequence[Readback]:
