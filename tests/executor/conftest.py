@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.fakes import FakeVendor
+from tests.support.vendor import FakeVendor
 from tests.support.workbench import Bench, benches, usual_vendor
 
 

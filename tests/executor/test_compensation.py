@@ -14,8 +14,8 @@ from executor.approvals import answer
 from executor.compensation import Undone, compensate
 from executor.orders import WorkOrder
 from executor.runtime.recovery import open_orders
-from tests.support.fakes import FakeVendor, Fault
 from tests.support.records import ACME
+from tests.support.vendor import FakeVendor, Fault
 from tests.support.workbench import BILL, PERSON, Bench
 
 Benches = Callable[..., Bench]

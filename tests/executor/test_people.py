@@ -15,7 +15,7 @@ from executor.approvals import answer, lapse_if_expired, waiting_for
 from executor.orders import WorkOrder
 from executor.runtime.streams import TaskStream
 from executor.takeover import DUE_S, hand_over, resolve, take
-from tests.support.fakes import FakeVendor
+from tests.support.vendor import FakeVendor
 from tests.support.workbench import BILL, PERSON, Bench
 
 OTHER_PERSON = replace(PERSON, principal=PrincipalId("person:wang.li"))

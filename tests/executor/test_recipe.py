@@ -12,7 +12,7 @@ import yaml
 
 from domain.errors import ConfigError
 from executor.recipe import Recipe, load_recipe
-from tests.support.fakes import VendorBill
+from tests.support.vendor import VendorBill
 from tests.support.workbench import make_intent
 
 Write = Callable[[dict[str, Any]], Path]

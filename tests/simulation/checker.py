@@ -14,7 +14,7 @@ from domain.idempotency import effect_key
 from domain.ids import task_stream
 from domain.task import TERMINAL, fold
 from executor.orders import WorkOrder
-from tests.support.fakes import FakeVendor
+from tests.support.vendor import FakeVendor
 from tests.support.workbench import Bench
 
 OURS = "svc-acme"

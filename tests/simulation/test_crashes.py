@@ -29,8 +29,9 @@ from projections.fsck import check
 from projections.reading import open_reader
 from tests.simulation.checker import check_all
 from tests.simulation.crashes import Fuse, Stopped, StoppingLog
-from tests.support.fakes import FAULTS, FakeVendor, Fault, SeededIds, VendorBill
+from tests.support.fakes import SeededIds
 from tests.support.records import ManualClock
+from tests.support.vendor import FAULTS, FakeVendor, Fault, VendorBill
 from tests.support.workbench import PERSON, Bench
 
 SEEDS = 240

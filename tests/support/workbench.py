@@ -24,8 +24,9 @@ from executor.runtime.recovery import task_stream_of
 from executor.runtime.streams import TaskStream
 from executor.store.blobs import open_blobs
 from executor.store.log import open_record
-from tests.support.fakes import FakeHands, FakeVendor, SeededIds, VendorBill, VendorReadback
+from tests.support.fakes import FakeHands, SeededIds
 from tests.support.records import ACME, SERVICE, ManualClock
+from tests.support.vendor import FakeVendor, VendorBill, VendorReadback
 
 PERSON = Identity(
     principal=PrincipalId("person:li.na"),

@@ -15,8 +15,8 @@ import pytest
 from domain.ids import TaskId
 from executor.cli import COMMANDS, cli, run_command
 from executor.sandbox.story import SECRETS, write_config
-from tests.support.fakes import FakeVendor
 from tests.support.records import ManualClock
+from tests.support.vendor import FakeVendor
 from tests.support.workbench import BILL, OTHER_BILL, THIRD_BILL, benches
 
 PASSWORD = "correct horse battery staple"

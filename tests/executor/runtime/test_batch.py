@@ -15,8 +15,8 @@ from executor.orders import WorkOrder
 from executor.runtime.batch import BatchResult
 from executor.runtime.recovery import open_orders
 from executor.runtime.streams import RunStream
-from tests.support.fakes import FakeVendor
 from tests.support.records import ACME
+from tests.support.vendor import FakeVendor
 from tests.support.workbench import BILL, OTHER_BILL, THIRD_BILL, Bench, kinds
 
 Benches = Callable[..., Bench]
