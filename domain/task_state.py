@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from domain import events as e
 from domain.errors import CommandRefused
 from domain.ids import EffectKey, PrincipalId
@@ -76,9 +78,12 @@ class Seen:
     found: BusinessState | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskState:
-    """Fold of a task's stream."""
+class TaskState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """Fold of a task's stream.
+
+    A struct, because each event makes a new one: ``msgspec.structs.replace`` takes a thirtieth of the time that
+    ``dataclasses.replace`` takes on as many fields, and whoever reads a log folds millions.
+    """
 
     status: Status = "new"
     version: int = 0

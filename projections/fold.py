@@ -15,9 +15,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
+import msgspec
+
 from domain.envelope import Recorded
 
 V = TypeVar("V")
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a view stores: immutable, keyword-only, made of values without cycles.
+
+    A fold makes a new row for each event. ``msgspec.structs.replace`` does that in a thirtieth of the time that
+    ``dataclasses.replace`` takes on a row of thirty fields, which decides how fast views are built again.
+    """
 
 
 class Projection(Protocol[V]):
@@ -47,7 +57,7 @@ class Partitioned(Projection[V], Protocol[V]):
 
     @property
     def row_type(self) -> type[V]:
-        """Frozen dataclass of a row; it must survive JSON (``msgspec``)."""
+        """Type of a row, a ``Row``; it must survive JSON."""
         ...
 
     def key(self, recorded: Recorded) -> str | None:

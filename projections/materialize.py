@@ -14,7 +14,7 @@ Rules enforced here:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
@@ -25,14 +25,14 @@ import sqlalchemy as sa
 from domain.envelope import Recorded
 from domain.errors import IntegrityError
 from domain.ids import TenantId
-from projections.fold import Partitioned, run_keys
+from projections.fold import Partitioned, run
 from projections.ports import EventSource
 from projections.tables import METADATA, POSITIONS, ROWS
 
 V = TypeVar("V")
 
-BATCH = 500
-"""Events of one transaction."""
+BATCH = 4000
+"""Events of one transaction: a row that many of them touch is loaded and written once."""
 _KEYS = 400
 """Keys of one statement; SQLite's oldest limit is 999 parameters."""
 
@@ -199,10 +199,15 @@ def _advance(connection: sa.Connection, work: _Work, batch: list[Recorded], reac
     )
     if moved.rowcount != 1:
         raise _Overtaken
-    events = [recorded for recorded in batch if recorded.row.position > work.position]
-    keys = {key: None for recorded in events if (key := work.projection.key(recorded)) is not None}
-    before = _load(connection, work.projection, work.tenant, list(keys))
-    _save(connection, work, run_keys(work.projection, events, before))
+    own: dict[str, list[Recorded]] = {}
+    for recorded in batch:
+        if recorded.row.position > work.position:
+            key = work.projection.key(recorded)
+            if key is not None:
+                own.setdefault(key, []).append(recorded)
+    before = _load(connection, work.projection, work.tenant, list(own)) if work.position else {}
+    changed = {key: run(work.projection, events, before.get(key)) for key, events in own.items()}
+    _save(connection, work, changed, before)
     return _Work(work.projection, work.tenant, reached)
 
 
@@ -210,35 +215,30 @@ def _load(
     connection: sa.Connection, projection: Partitioned[V], tenant: TenantId, keys: list[str]
 ) -> dict[str, V]:
     found: dict[str, V] = {}
+    decoder = msgspec.json.Decoder(projection.row_type)
     for start in range(0, len(keys), _KEYS):
         chosen = sa.select(ROWS.c.key, ROWS.c.body).where(
             *_at(ROWS, projection, tenant), ROWS.c.key.in_(keys[start : start + _KEYS])
         )
         for key, body in connection.execute(chosen):
-            found[key] = msgspec.json.decode(body, type=projection.row_type)
+            found[key] = decoder.decode(body)
     return found
 
 
-def _save(connection: sa.Connection, work: _Work, changed: dict[str, Any]) -> None:
-    """Replace rows; deleting and inserting is one statement on every database, an upsert isn't."""
-    names = list(changed)
-    for start in range(0, len(names), _KEYS):
-        chunk = names[start : start + _KEYS]
+def _save(connection: sa.Connection, work: _Work, changed: dict[str, Any], before: Collection[str]) -> None:
+    """Replace rows, of which ``before`` are stored already; deleting and inserting is the same on every database."""
+    old = list(before)
+    for start in range(0, len(old), _KEYS):
+        chunk = old[start : start + _KEYS]
         connection.execute(
             sa.delete(ROWS).where(*_at(ROWS, work.projection, work.tenant), ROWS.c.key.in_(chunk))
         )
-        connection.execute(
-            sa.insert(ROWS),
-            [
-                {
-                    **work.place,
-                    "key": key,
-                    "grouped": work.projection.group(changed[key]),
-                    "body": msgspec.json.encode(changed[key]),
-                }
-                for key in chunk
-            ],
-        )
+    place, encode, group = work.place, msgspec.json.Encoder().encode, work.projection.group
+    written = [
+        {**place, "key": key, "grouped": group(view), "body": encode(view)} for key, view in changed.items()
+    ]
+    if written:
+        connection.execute(sa.insert(ROWS), written)
 
 
 def _drop(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId, *, older_only: bool) -> None:

@@ -11,21 +11,24 @@ Rules enforced here:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
 from domain.ids import Sha256
 from domain.state import TaskState, evolve
 from domain.values import Intent
+from projections.fold import Row
 from projections.views.common import own_task
 
 ApprovalStatus = Literal["open", "granted", "denied", "lapsed", "dropped"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Row, frozen=True):
     """One request; ``dropped`` when the task went on without an answer."""
 
     approval_id: str
@@ -48,8 +51,7 @@ class Request:
     closed_position: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRow:
+class ApprovalRow(Row, frozen=True):
     """All requests of one task."""
 
     tenant: str = ""
@@ -59,7 +61,7 @@ class ApprovalRow:
     requested_by: str = ""
     """Who asked for the task; may not approve it either."""
     requests: tuple[Request, ...] = ()
-    state: TaskState = field(default_factory=TaskState)
+    state: TaskState = msgspec.field(default_factory=TaskState)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from urllib.parse import unquote
 
 from domain import events as e
@@ -28,13 +29,17 @@ def task_of(recorded: Recorded) -> TaskId | None:
     """Task an event is about: named in its envelope, or by its stream."""
     if recorded.envelope.task_id is not None:
         return recorded.envelope.task_id
-    stream = recorded.row.stream
-    return TaskId(stream.removeprefix(_TASK)) if stream.startswith(_TASK) else None
+    return _named(recorded.row.stream)
 
 
 def own_task(recorded: Recorded) -> TaskId | None:
     """Task in whose own stream the event stands; None for what other streams say about it."""
-    stream = recorded.row.stream
+    return _named(recorded.row.stream)
+
+
+@lru_cache(maxsize=1 << 14)
+def _named(stream: str) -> TaskId | None:
+    """Task of a stream; every view asks it of every event."""
     return TaskId(stream.removeprefix(_TASK)) if stream.startswith(_TASK) else None
 
 

@@ -16,12 +16,15 @@ same bill are part of it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
 from domain.values import BusinessState, FrameRef, Intent
+from projections.fold import Row
 from projections.views.common import action_of, bill_of, first_objection, task_of, verdict_of
 from projections.views.sentences import sentence
 
@@ -42,8 +45,7 @@ _CATEGORIES: dict[str, Category] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainItem:
+class ChainItem(Row, frozen=True):
     """One event about the bill."""
 
     position: int
@@ -65,8 +67,7 @@ class ChainItem:
     sentence: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteEvidence:
+class WriteEvidence(Row, frozen=True):
     """One attempt to change the business."""
 
     position: int
@@ -98,8 +99,7 @@ class WriteEvidence:
     compensation: Literal["", "started", "confirmed", "failed"] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChainRow:
+class ChainRow(Row, frozen=True):
     """Row of the view: one task's part of the chain."""
 
     tenant: str = ""

@@ -13,13 +13,16 @@ Rules enforced here:
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
 from domain.ids import Sha256
 from domain.values import Verdict
+from projections.fold import Row
 from projections.views.common import action_of, counted, first_objection, task_of, verdict_of
 
 STUCK_WINDOW = 5
@@ -28,8 +31,7 @@ STUCK_WINDOW = 5
 RunStatus = Literal["running", "finished", "escalated"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepNow:
+class StepNow(Row, frozen=True):
     """Step under way in one task."""
 
     action_id: str
@@ -42,8 +44,7 @@ class StepNow:
         return self.executed and self.verdict in {None, "pass"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRow:
+class RunRow(Row, frozen=True):
     """One run; times are the appender's clock in microseconds since 1970 (UTC)."""
 
     run_id: str = ""
@@ -63,11 +64,11 @@ class RunRow:
     ended_at_us: int | None = None
     resumed: int = 0
     tasks_planned: int = 0
-    tasks: dict[str, str] = field(default_factory=dict)
+    tasks: dict[str, str] = msgspec.field(default_factory=dict)
     """Task → what became of it in this run."""
-    outcomes: dict[str, int] = field(default_factory=dict)
+    outcomes: dict[str, int] = msgspec.field(default_factory=dict)
     """Number of tasks by what became of them."""
-    verdicts: dict[str, int] = field(default_factory=dict)
+    verdicts: dict[str, int] = msgspec.field(default_factory=dict)
     steps: int = 0
     steps_ok: int = 0
     success_permille: int | None = None
@@ -79,7 +80,7 @@ class RunRow:
     alerts: int = 0
     first_position: int = 0
     last_position: int = 0
-    under_way: dict[str, StepNow] = field(default_factory=dict)
+    under_way: dict[str, StepNow] = msgspec.field(default_factory=dict)
     """Task → its latest step."""
 
 

@@ -11,21 +11,23 @@ Rules enforced here:
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
 from domain.ids import Sha256
 from domain.values import Intent, Verdict
+from projections.fold import Row
 from projections.views.common import task_of
 
 TakeoverStatus = Literal["open", "claimed", "resolved", "compensating"]
 _URGENCY = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Row, frozen=True):
     """One request for a person."""
 
     number: int
@@ -47,8 +49,7 @@ class Item:
     closed_position: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueRow:
+class QueueRow(Row, frozen=True):
     """All takeovers of one task."""
 
     tenant: str = ""

@@ -5,12 +5,14 @@ The definitions are in ``projections.views.metrics``. A position of 0 means "nev
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
 from domain.values import BusinessState
+from projections.fold import Row
 from projections.views.common import own_task
 
 Shown = Literal["", "intended", "untouched", "wrong", "differs"]
@@ -18,8 +20,7 @@ Shown = Literal["", "intended", "untouched", "wrong", "differs"]
 one. ``differs``: not the intended one, and no snapshot says which of the two."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteTally:
+class WriteTally(Row, frozen=True):
     """One attempted write; positions in the tenant's log."""
 
     position: int
@@ -39,8 +40,7 @@ class WriteTally:
         return self.outcome in {"executed", "unknown"} or (self.outcome == "open" and self.read)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undoing:
+class Undoing(Row, frozen=True):
     """One compensation."""
 
     started: int
@@ -48,8 +48,7 @@ class Undoing:
     restored: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class Tally(Row, frozen=True):
     """Row of the view: one task."""
 
     task_id: str = ""

@@ -9,18 +9,19 @@ Rules enforced here:
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import msgspec
+from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
 from domain.ids import PrincipalId
 from domain.state import TERMINAL, Effect, Status, TaskState, evolve
 from domain.values import Intent, Verdict
+from projections.fold import Row
 from projections.views.common import action_of, counted, first_objection, own_task, verdict_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Takeover:
+class Takeover(Row, frozen=True):
     """A person was asked for, last time."""
 
     verdict: Verdict
@@ -32,8 +33,7 @@ class Takeover:
     resolution: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRow:
+class TaskRow(Row, frozen=True):
     """One task; times are the appender's clock in microseconds since 1970 (UTC)."""
 
     task_id: str = ""
@@ -64,7 +64,7 @@ class TaskRow:
     last_position: int = 0
     events: int = 0
     steps: int = 0
-    verdicts: dict[str, int] = field(default_factory=dict)
+    verdicts: dict[str, int] = msgspec.field(default_factory=dict)
     last_verdict: Verdict | None = None
     """Of the step under way."""
     approvers: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class TaskRow:
     reopened: int = 0
     residual_effects: tuple[str, ...] = ()
     sealed: bool = False
-    state: TaskState = field(default_factory=TaskState)
+    state: TaskState = msgspec.field(default_factory=TaskState)
     """The domain's fold, to continue with."""
 
 

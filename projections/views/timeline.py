@@ -17,12 +17,15 @@ Stored by run and task, so that a run with many tasks changes in small rows; ``t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
 from domain.values import Box, Check, FrameRef, FrameRole, Point
+from projections.fold import Row
 from projections.views.common import action_of, bill_of, first_objection, task_of, verdict_of
 from projections.views.sentences import sentence
 
@@ -56,8 +59,7 @@ class Reading:
     measures: dict[str, int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Row, frozen=True):
     """One recorded frame; the fields are the columns of the player's manifest, in its order."""
 
     sha256: str
@@ -86,8 +88,7 @@ class Entry:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Row, frozen=True):
     """The step that is under way, and what was said about it so far."""
 
     number: int
@@ -101,8 +102,7 @@ class Step:
     """0 until a judgement compared the neighbourhood."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Row, frozen=True):
     """Row of the view: the frames of one task in one run, or of the run itself (no task)."""
 
     tenant: str = ""

@@ -25,8 +25,7 @@ def of_run(book: Book, run: str = "run-1") -> Timeline:
 
 
 def test_an_entry_has_exactly_the_columns_of_the_players_manifest() -> None:
-    assert Entry.__match_args__ == ()  # keyword only, so the order below is that of declaration
-    assert tuple(Entry.__dataclass_fields__) == COLUMNS
+    assert Entry.__struct_fields__ == COLUMNS
     assert tuple(Reading.__dataclass_fields__) == GuardReading.__struct_fields__
 
 
