@@ -1,7 +1,8 @@
 """Undoing a task's effect by the way back that was registered before the write (B11).
 
 The undoing passes the same guards as any write, under a key of its own, and counts only when every configured source
-shows the state of the snapshot again. What can't be undone is listed with the result, never passed over.
+shows the state of the snapshot again. What can't be undone is listed with the result, never passed over: where the
+book holds more than this task's own booking, nothing is undone by half, and a person is asked.
 """
 
 from __future__ import annotations
@@ -56,15 +57,18 @@ def compensate(
         started = e.CompensationStarted(action=registered.action, requested_by=requested_by, reason=reason)
         stream.submit(c.Compensate(started), principal=requested_by)
     now = sources_for(kit, state.intent.action)[0].read(intent.bill_id)
+    explained = _after_write(registered.snapshot, kit.recipe.actions[state.intent.action].new_ledger_lines)
     if stream.state.effect == "none":
-        stopped = _undo(kit, stream, hands, state.intent, intent, now)
+        stopped = _changed_since(state.intent, explained, now) or _undo(
+            kit, stream, hands, state.intent, intent, now
+        )
         if stopped is not None:
             return _failed(kit, stream, registered, stopped.found or stopped.verdict, {})
-        before, added = now, kit.recipe.actions[registered.action].new_ledger_lines
-    else:
-        before, added = None, 0  # after a crash the state right before the undoing isn't known any more
     expected = Expectation(
-        intent=intent, status=registered.snapshot.status, before=before, new_ledger_lines=added
+        intent=intent,
+        status=registered.snapshot.status,
+        before=explained,
+        new_ledger_lines=kit.recipe.actions[registered.action].new_ledger_lines,
     )
     facts = verify(
         sources_for(kit, state.intent.action),
@@ -92,6 +96,37 @@ def compensate(
     )
 
 
+def _after_write(snapshot: BusinessState, lines: int) -> BusinessState:
+    """The counts right after the task's own write: what the way back was registered for; -1 where none are shown."""
+    return replace(
+        snapshot,
+        ledger_lines=snapshot.ledger_lines + lines if snapshot.ledger_lines >= 0 else -1,
+        history_length=snapshot.history_length + 1 if snapshot.history_length >= 0 else -1,
+    )
+
+
+def _changed_since(original: Intent, explained: BusinessState, now: BusinessState) -> Check | None:
+    """Bookings beyond the task's own (a double, a fee, a colleague's) would stay: a person must undo them all."""
+    pairs = {
+        "ledger lines": (explained.ledger_lines, now.ledger_lines),
+        "history entries": (explained.history_length, now.history_length),
+    }
+    more = [
+        f"{got} {name}, not {want}"
+        for name, (want, got) in pairs.items()
+        if min(want, got) >= 0 and want != got
+    ]
+    if now.status != original.expected_status:
+        found = f"{now.bill_id} is {now.status}, not {original.expected_status}: somebody changed it since"
+    elif more:
+        found = (
+            f"{now.bill_id} has {' and '.join(more)}: the way back takes back this task's one booking only"
+        )
+    else:
+        return None
+    return Check(guard="duplicate", verdict="already_in_progress", found=found)
+
+
 def _undo(
     kit: Kit,
     stream: TaskStream,
@@ -101,12 +136,6 @@ def _undo(
     now: BusinessState,
 ) -> Check | None:
     """Perform the undoing steps; the finding that stopped them, or None."""
-    if now.status != original.expected_status:
-        return Check(
-            guard="duplicate",
-            verdict="already_in_progress",
-            found=f"{now.bill_id} is {now.status}, not {original.expected_status}: somebody changed it since",
-        )
     action = kit.recipe.actions[intent.action]
 
     def gate(proposed: e.ActionProposed, _look: Look | None) -> Check:
