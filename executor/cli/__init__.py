@@ -38,6 +38,7 @@ COMMANDS = {
     "migrate": "executor.cli.record_commands:migrate",
     "grant": "executor.cli.record_commands:grant",
     "serve": "executor.cli.serve_command:serve",
+    "gauntlet": "executor.cli.gauntlet_command:gauntlet",
     "portal": "executor.cli.portal_command:portal",
 }
 """Command → where it is; imported only when it is called."""

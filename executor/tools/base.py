@@ -258,6 +258,8 @@ class Performed:
     toast: str = ""
     delivered_events: int = 0
     latency_us: int = 0
+    waited_us: int = 0
+    """Part of ``latency_us`` that was spent waiting for the page to settle."""
     reason: str = ""
     """Why it failed or is unknown, in words."""
     dialogs: tuple[NativeDialog, ...] = ()

@@ -348,16 +348,18 @@ class BrowserTool:
         self.hold.begin(rule if step.writes else None, intent)
         known_dialogs = len(self._dialogs)
         shown = self._toast() if step.writes else ""
-        failure, toast = "", ""
+        failure, toast, waited_ns = "", "", 0
         try:
             report = self.inputs.give(step, target)
         except (PlaywrightError, WorldError) as error:
             report, failure = self.gate.disarm(), first_line(error)
         if not (report.blocked and self.mode == "guarded"):
+            settling = time.perf_counter_ns()
             try:
                 toast = self._settle(settle or Settle(), awaits_write=step.writes, shown=shown)
             except (PlaywrightError, WorldError) as error:
                 failure = failure or first_line(error)
+            waited_ns = time.perf_counter_ns() - settling
         return conclude(
             step,
             Happened(
@@ -367,6 +369,7 @@ class BrowserTool:
                 toast=toast,
                 dialogs=tuple(self._dialogs[known_dialogs:]),
                 latency_us=(time.perf_counter_ns() - began) // 1000,
+                waited_us=waited_ns // 1000,
             ),
             rule=rule,
             enforce=self.mode == "guarded",

@@ -26,6 +26,7 @@ class Happened:
     toast: str = ""
     dialogs: tuple[NativeDialog, ...] = ()
     latency_us: int = 0
+    waited_us: int = 0
 
 
 def conclude(
@@ -43,6 +44,7 @@ def conclude(
         toast=seen.toast,
         delivered_events=len(seen.gate.delivered),
         latency_us=seen.latency_us,
+        waited_us=seen.waited_us,
         reason=reason,
         dialogs=seen.dialogs,
     )

@@ -1,0 +1,220 @@
+"""What a guarded, recorded step costs, beside the published guard and beside plain Playwright, on the same page.
+
+Four ways through the same two clicks (the button, the answer), dealt anew each round, in turns, so that other work on
+the machine blurs all of them alike. Waiting for the page to settle is left out everywhere; what is written to disk
+(frames, and for ours the synced events) is counted everywhere. Aims: at most 0.6 of the published guard, at most two
+screenshots around the click, and no more bytes than a Playwright trace with screenshots and snapshots.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext, Page
+
+from domain import commands as c
+from domain import events as e
+from domain.idempotency import effect_key
+from domain.ids import RunId, task_stream
+from domain.values import Check
+from executor.cli.gauntlet_command import open_field
+from executor.findings import PASS
+from executor.orders import derived_id
+from executor.runtime.jobs import Job
+from executor.runtime.steps import StepRunner
+from executor.runtime.streams import TaskStream
+from executor.sandbox.gauntlet.arena import Arena, Deal
+from executor.sandbox.gauntlet.arms import QUIET_MS, PublishedLoop
+from executor.sandbox.gauntlet.course import Course, course_of
+from executor.sandbox.gauntlet.ours import OurLoop, ThinkingHands, order_of
+from executor.sandbox.gauntlet.scenario import find
+from executor.sandbox.gauntlet.trials import Field
+from executor.tools.base import Look
+
+ROUNDS = 12
+AIM_PUBLISHED = 0.6
+
+
+class NoFaults:
+    """A pace without thinking and without faults."""
+
+    think_ms = 0
+
+    @property
+    def striker(self) -> NoFaults:
+        """Itself: there is nothing to strike with."""
+        return self
+
+    def at_step(self, number: int) -> None:
+        """Nothing happens."""
+
+
+@dataclass(slots=True)
+class Way:
+    """Milliseconds and bytes of each step of one way."""
+
+    name: str
+    ms: list[float] = field(default_factory=list)
+    octets: list[float] = field(default_factory=list)
+
+    def add(self, ms: float, octets: float) -> None:
+        """One round: both steps."""
+        self.ms.append(ms / 2)
+        self.octets.append(octets / 2)
+
+
+class Bench:
+    """The page, and the four ways."""
+
+    def __init__(self, stage: Field, folder: Path) -> None:
+        self.stage = stage
+        self.arena: Arena = stage.arena
+        self.folder = folder
+        published, ours = stage.loops["published"], stage.loops["ours"]
+        assert isinstance(published, PublishedLoop)
+        assert isinstance(ours, OurLoop)
+        self.published, self.ours = published, ours
+        self.context: BrowserContext = published.page.context
+        self.names = itertools.count()
+
+    def course(self, deal: Deal) -> Course:
+        """The two clicks."""
+        return course_of(deal.scenario.course, deal.bill.id, self.stage.recipe, self.stage.language)
+
+    def run_published(self, deal: Deal) -> tuple[float, float]:
+        """The published guard."""
+        self.published.log_in()
+        said = self.published.run(self.course(deal), NoFaults())  # type: ignore[arg-type]
+        self.published.rest()
+        assert said.done, said.note
+        return said.step_ms, said.kept_bytes
+
+    def run_plain(self, deal: Deal, *, around: Callable[[Page], None]) -> float:
+        """Locator clicks with something before and after each; its time."""
+        self.published.log_in()
+        page, spent = self.published.page, 0.0
+        course = self.course(deal)
+        page.goto(self.arena.portal.url + course.start)
+        for step in course.steps:
+            found = page.locator(step.selector)
+            found.wait_for(state="visible")
+            began = time.perf_counter()
+            around(page)
+            found.click()
+            spent += time.perf_counter() - began
+            page.wait_for_timeout(QUIET_MS)
+            began = time.perf_counter()
+            around(page)
+            spent += time.perf_counter() - began
+        page.locator("#toast.ok").wait_for()
+        self.published.rest()
+        return spent * 1000
+
+    def run_screenshots(self, deal: Deal) -> tuple[float, float]:
+        """A screenshot before and after, kept as a file."""
+        paths: list[Path] = []
+
+        def shoot(page: Page) -> None:
+            paths.append(self.folder / f"{next(self.names)}.png")
+            page.screenshot(path=paths[-1])
+
+        spent = self.run_plain(deal, around=shoot)
+        return spent, sum(path.stat().st_size for path in paths)
+
+    def run_traced(self, deal: Deal) -> tuple[float, float]:
+        """Playwright's own trace with screenshots and snapshots."""
+        path = self.folder / f"{next(self.names)}.zip"
+        self.context.tracing.start(screenshots=True, snapshots=True)
+        spent = self.run_plain(deal, around=lambda _: None)
+        self.context.tracing.stop(path=path)
+        return spent, path.stat().st_size
+
+    def run_ours(self, deal: Deal) -> tuple[float, float]:
+        """Guarded and recorded: all of the step, with its durable events and frames."""
+        means = self.ours.means
+        kit, before = means.kit, means.kept_bytes()
+        order = order_of(deal, kit)
+        stream = TaskStream(
+            kit.log,
+            ids=kit.ids,
+            clock=kit.clock,
+            tenant=kit.tenant,
+            task_id=order.task_id,
+            run_id=RunId(derived_id("run", "steps")),
+            principal=kit.identity.principal,
+            correlation_id=f"bill:{order.intent.bill_id}",
+        )
+        key = effect_key(kit.tenant, order.intent)
+        opened = e.TaskOpened(
+            intent=order.intent,
+            effect_key=key,
+            requested_by=kit.identity.principal,
+            reference=order.reference,
+        )
+        stream.submit(c.Open(opened))
+        stream.submit(c.Claim(e.TaskClaimed(effect_key=key)), claim=key)
+        snapshot = kit.readbacks[0].read(order.intent.bill_id)
+        action = kit.recipe.actions[order.intent.action]
+
+        def gate(_proposed: e.ActionProposed, _look: Look | None) -> Check:
+            registered = e.CompensationRegistered(action=action.compensation, snapshot=snapshot, source="api")
+            stream.stage(c.RegisterCompensation(registered))
+            return PASS
+
+        hands = ThinkingHands(means.hands(), NoFaults(), lambda _: None)  # type: ignore[arg-type]
+        job = Job(
+            stream=stream,
+            intent=order.intent,
+            action=action,
+            key=key,
+            rule=kit.recipe.request_rule(snapshot.extra),
+            irreversible=False,
+            gate=gate,
+        )
+        began = time.perf_counter()
+        ended = StepRunner(kit, hands).run(job)
+        spent = (time.perf_counter() - began) * 1000 - hands.waited_ms
+        assert ended.how == "done", ended
+        rows = sum(len(one.row.body) for one in kit.log.stream(kit.tenant, task_stream(order.task_id)))
+        return spent, means.kept_bytes() - before + rows
+
+
+def measure(rounds: int) -> list[Way]:
+    """All ways, in turns."""
+    ways = [Way("published guard"), Way("two screenshots"), Way("traced"), Way("guarded and recorded")]
+    with (
+        tempfile.TemporaryDirectory() as name,
+        open_field(["published", "ours"], think_ms=0, language="zh") as stage,
+    ):
+        bench = Bench(stage, Path(name))
+        runs = (bench.run_published, bench.run_screenshots, bench.run_traced, bench.run_ours)
+        for number in range(rounds + 1):
+            for way, run in zip(ways, runs, strict=True):
+                result = run(bench.arena.deal(find("quiet"), 1000 * len(way.name) + number))
+                if number:  # the first round warms everything up
+                    way.add(*result)
+    return ways
+
+
+def main(rounds: int = ROUNDS) -> None:
+    """Measure and print one table."""
+    ways = measure(rounds)
+    ours = ways[-1]
+    print(f"a step, median of {rounds} rounds     ms  kB kept   ours / this: time    bytes")
+    for way in ways:
+        ms, octets = statistics.median(way.ms), statistics.median(way.octets)
+        ratios = f"{statistics.median(ours.ms) / ms:13.2f} {statistics.median(ours.octets) / octets:8.2f}"
+        print(f"  {way.name:<24}{ms:12.0f} {octets / 1000:8.0f} {ratios}")
+    print(
+        f"  aims: at most {AIM_PUBLISHED} of the published guard, 1.00 of two screenshots, 1.00 of the trace's bytes"
+    )
+
+
+if __name__ == "__main__":
+    main()
