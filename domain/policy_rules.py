@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Literal
 
 from domain.policy import Decision, RungName
@@ -227,7 +228,7 @@ def _dimensions(rules: Sequence[WriteRule]) -> tuple[tuple[object, ...], ...]:
         *((*sorted(values), ELSE) for values in named),
         tuple(sorted(amounts)),  # each stands for the amounts above it, up to the next
         tuple(range(DAYS)),
-        tuple(zip(cuts, cuts[1:], strict=False)),
+        tuple(pairwise(cuts)),
     )
 
 

@@ -88,6 +88,8 @@ class PolicySection(_Strict, frozen=True, kw_only=True):
 
     require_readback: bool = True
     readback_sources: tuple[ReadbackSource, ...] = ("api", "detail")
+    later_sources: tuple[ReadbackSource, ...] = ()
+    """Further sources of the second, later look (X9), for those that know late: the settlement file."""
     forbid_visual_verdict: bool = True
     approval_required: list[str] = []
     approval_above_minor: dict[str, NotNegative] = {}
@@ -261,6 +263,13 @@ def _refuse_contradictions(config: Config, path: Path) -> None:
             file=file,
             line=line_of(path, "write_policy", "readback_sources"),
             remedy="list at least one of api, list, detail",
+        )
+    if config.write_policy.readback_sources[0] == "settlement_file":
+        raise ConfigError(
+            "write_policy.readback_sources begins with settlement_file, which shows no bill before it is booked",
+            file=file,
+            line=line_of(path, "write_policy", "readback_sources"),
+            remedy="list api, list or detail first: the state before a write is read there",
         )
     if not config.write_policy.forbid_visual_verdict:
         raise ConfigError(

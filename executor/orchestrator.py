@@ -298,7 +298,11 @@ class Orchestrator:
     def read_back(self, stream: TaskStream, phase: ReadbackPhase, *, deadline_s: float) -> list[ReadbackFact]:
         """Ask all sources and stage what they say."""
         expected = self.expectation(stream.state)
-        facts = verify(self._sources(state=stream.state), expected, phase=phase, deadline_s=deadline_s)
+        sources = list(self._sources(stream.state))
+        if phase == "later":
+            asked = {source.source for source in sources}
+            sources += [source for source in self._kit.later_readbacks if source.source not in asked]
+        facts = verify(sources, expected, phase=phase, deadline_s=deadline_s)
         order = sorted(facts, key=lambda fact: not isinstance(fact, e.ReadbackConfirmed))
         for fact in order:  # the strongest doubt last, so that it is what the state remembers
             stream.stage(c.ReadBack(fact))

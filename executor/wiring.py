@@ -24,6 +24,7 @@ from executor.recipe import Recipe, load_recipe
 from executor.runtime.batch import Setting
 from executor.runtime.kit import UTC, Kit
 from executor.runtime.system import SystemClock, SystemIds
+from executor.settlement_readback import Booking, Meaning, SettlementMonth, SettlementReadback
 from executor.store.blobs import open_blobs
 from executor.store.log import open_record
 from executor.tools.browser import BrowserTool
@@ -31,6 +32,9 @@ from executor.tools.browser_hands import BrowserHands
 from executor.tools.chromium import choose_chromium, find_chromium, launch
 from executor.tools.opening import callers_of, check_readbacks
 from executor.write_rules import write_rules, zone_of
+from projections.settlement.importer import read_settlement
+from projections.settlement.lines import SettlementFile
+from projections.settlement.profiles import load_profile
 
 LOCALES: Mapping[str, str] = {"zh": "zh-CN", "en": "en-US", "ja": "ja-JP", "ko": "ko-KR"}
 AGENT = f"proofreel {version('proofreel')}"
@@ -104,6 +108,7 @@ class Workshop:
         config = target.config
         log = open_record(self._store)
         self._stack.callback(log.close)
+        session = self.http_session()
         return Kit(
             tenant=TenantId(config.tenant),
             identity=config.domain_identity(),
@@ -116,7 +121,8 @@ class Workshop:
             policy=config.domain_policy(),
             budget=config.domain_budget(),
             notifier=configured(config.notify.webhook, config.notify.command),
-            readbacks=self._readbacks(),
+            readbacks=self._readbacks(config.write_policy.readback_sources, session),
+            later_readbacks=self._readbacks(config.write_policy.later_sources, session),
             readback_deadline_s=config.write_policy.readback_deadline_ms / 1000,
             origin=config.target.origin,
             language=config.target.language,
@@ -145,21 +151,37 @@ class Workshop:
         read = self.target.recipe.read
         return ReadLane(session, read.list_path, self.target.recipe.json_map(), rows=read.list_rows)
 
-    def _readbacks(self) -> list[Readback]:
-        session = self.http_session()
+    def _readbacks(self, names: Sequence[ReadbackSource], session: HttpSession) -> list[Readback]:
         makers: dict[ReadbackSource, Callable[[], Readback]] = {
             "api": lambda: self._api(session),
             "list": lambda: self.read_lane(session),
             "detail": self._detail,
+            "settlement_file": lambda: self._settlement(session),
         }
-        names = self.target.config.write_policy.readback_sources
-        missing = [name for name in names if name not in makers]
-        if missing:
-            raise ConfigError(
-                f"readback source {missing[0]} is a month-end source",
-                remedy="list api, list or detail here; 'proofreel reconcile' compares the settlement file",
-            )
         return [makers[name]() for name in names]
+
+    def _settlement(self, session: HttpSession) -> Readback:
+        read = self.target.recipe.read
+        if not (read.settlement_path and read.settlement_profile):
+            raise ConfigError(
+                f"recipe {self.target.recipe.name} doesn't say where its settlement file is and how it is read",
+                remedy="give read.settlement_path and read.settlement_profile",
+            )
+        profile = load_profile(read.settlement_profile)
+        (bills,) = self._readbacks(self.target.config.write_policy.readback_sources[:1], session)
+        statuses: dict[str, str] = {
+            effect.kind: self.target.rules[name].target_status
+            for name, effect in profile.effects.items()
+            if name in self.target.rules
+        }
+        undoing = frozenset(effect.kind for effect in profile.effects.values() if effect.sign == 0)
+        return SettlementReadback(
+            session,
+            read.settlement_path,
+            parse=lambda data, month: _month_of(read_settlement(data, profile, month)),
+            meaning=Meaning(statuses=statuses, undoing=undoing, initial=read.settlement_initial),
+            bills=bills,
+        )
 
     def _api(self, session: HttpSession) -> Readback:
         recipe = self.target.recipe
@@ -276,3 +298,23 @@ class Workshop:
             viewport_height=section.viewport_height,
             config_sha256=digest(self.target.config),
         )
+
+
+def _month_of(file: SettlementFile) -> SettlementMonth:
+    """The importer's file as the readback needs it."""
+    refused = (f"line {row.line} was refused: {row.reason}" for row in file.refused)
+    return SettlementMonth(
+        bookings=[
+            Booking(
+                bill_id=line.bill_id,
+                kind=line.kind,
+                amount_minor=line.amount_minor,
+                currency=line.currency,
+                counterparty=line.counterparty,
+                account=line.account,
+            )
+            for line in file.lines
+            if line.booked
+        ],
+        doubts=(*(finding.what for finding in file.findings), *refused),
+    )

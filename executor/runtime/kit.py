@@ -95,6 +95,8 @@ class Kit:
     readback_deadline_s: float
     origin: str
     language: str
+    later_readbacks: Sequence[Readback] = ()
+    """Further sources of the second, later look (X9)."""
     write_rules: Sequence[WriteRule] = ()
     """Rules of the write policy; without any, ``policy`` alone decides."""
     zone: ZoneInfo = UTC

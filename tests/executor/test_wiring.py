@@ -39,10 +39,9 @@ def test_a_language_that_the_recipe_lacks_is_refused_with_those_it_has(workshop:
         workshop(target={"language": "fr"})
 
 
-def test_a_month_end_source_is_refused_right_after_a_write(workshop: Open) -> None:
-    with workshop(write_policy={"readback_sources": ["api", "settlement_file"]}) as made:  # noqa: SIM117
-        with pytest.raises(ConfigError, match="month-end source"):
-            made.kit()
+def test_the_settlement_file_is_a_source_beside_another(workshop: Open) -> None:
+    with workshop(write_policy={"readback_sources": ["api", "settlement_file"]}) as made:
+        assert [source.source for source in made.kit().readbacks] == ["api", "settlement_file"]
 
 
 def test_the_kit_has_the_configured_sources_in_their_order_and_reads_as_another_account(
