@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -22,6 +23,7 @@ from executor.cli.common import (
     store_options,
     tenant_option,
 )
+from executor.cli.model_command import ModelAsk, model_options, run_goal
 from executor.orchestrator import Outcome
 from executor.orders import Batch, WorkOrder, load_batch
 from executor.runtime.batch import BatchResult, BatchRunner
@@ -35,31 +37,46 @@ GOOD = frozenset({"succeeded", "already_in_progress", "awaiting_approval", "comp
 """Statuses that need nobody's attention beyond what they say."""
 
 
-@click.command(epilog="Example: proofreel run november.yaml --config proofreel.yaml --json")
-@click.argument("batch_path", metavar="BATCH", type=click.Path(path_type=Path, dir_okay=False))
+@click.command(
+    epilog="Examples: proofreel run november.yaml --json; "
+    "proofreel run --goal 'mark the bill processed' --provider openai --bill CY202611-0007 --action mark_processed"
+)
+@click.argument(
+    "batch_path", metavar="[BATCH]", required=False, type=click.Path(path_type=Path, dir_okay=False)
+)
+@model_options
 @config_option
 @store_options
 @click.option("--no-second-look", is_flag=True, help="Skip the second, later readback at the end of the run.")
 @json_option
 def run(
-    batch_path: Path,
+    batch_path: Path | None,
     config_path: Path,
     store: str | None,
     blobs: str | None,
     no_second_look: bool,  # noqa: FBT001 - click passes flags by name
     as_json: bool,  # noqa: FBT001
+    **model: Any,  # noqa: ANN401 - the options of a model's run, made into a ``ModelAsk``
 ) -> int:
-    """Work through a batch of orders, guarded and recorded.
+    """Work through a BATCH of orders, or let a model try to reach a --goal; guarded and recorded.
+
+    A model's endpoint and key come from the environment: COMPUTER_RESPONSES_URL, COMPUTER_MODEL, COMPUTER_API_KEY
+    (openai); ANTHROPIC_BASE_URL, ANTHROPIC_MODEL, ANTHROPIC_API_KEY; GEMINI_BASE_URL, GEMINI_MODEL, GEMINI_API_KEY.
 
     Run it again after a stop: attempts left open are read back, nothing is done twice, approved orders go on.
     Exits 1 when a task failed, was refused or was handed to a person.
     """
+    ask = ModelAsk(**model)
+    by_model = ask.check(batch_path)
     config = configured(config_path)
     target = open_target(config, config_path)
     where = places(store, blobs, config_path)
-    batch = load_batch(batch_path, dict(target.rules))
+    batch = None if by_model or batch_path is None else load_batch(batch_path, dict(target.rules))
     with Workshop(target, store=where.store, blobs=where.blobs) as workshop:
-        result = run_batch(workshop, batch, second_look=not no_second_look)
+        if batch is None:
+            result = run_goal(workshop, ask, second_look=not no_second_look)
+        else:
+            result = run_batch(workshop, batch, second_look=not no_second_look)
     report(result, as_json=as_json)
     return 0 if all(outcome.status in GOOD for outcome in result.outcomes) else 1
 
