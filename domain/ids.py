@@ -1,6 +1,7 @@
 """Names for identifiers, so that one can't be passed for another.
 
-Stream names are plain text (``task:<uuid>``, ``run:<uuid>``, ``settlement:<month>``, ``access:<principal>``);
+Stream names are plain text (``task:<uuid>``, ``run:<uuid>``, ``settlement:<month>``, ``access:<principal>``,
+``targets:<metric>``);
 the part before the colon is the kind. Event ids are UUIDv7 in canonical text.
 """
 
@@ -44,6 +45,11 @@ def run_stream(run_id: RunId) -> StreamId:
 def settlement_stream(month: str) -> StreamId:
     """Stream of the settlement imports of one month (``YYYY-MM``)."""
     return StreamId(f"settlement:{month}")
+
+
+def targets_stream(metric: str) -> StreamId:
+    """Stream of the targets that were accepted for one metric."""
+    return StreamId(f"targets:{metric}")
 
 
 def access_stream(principal: PrincipalId) -> StreamId:

@@ -192,6 +192,7 @@ def _evolve_outcome(state: TaskState, event: e.Event) -> TaskState:
             | e.BillListFetched()
             | e.SettlementImported()
             | e.EvidenceOpened()
+            | e.TargetAccepted()
         ):
             return state  # facts of other streams mean nothing to a task
         case (

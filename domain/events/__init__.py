@@ -37,6 +37,7 @@ from domain.events.recovery import (
     TakeoverResolved,
 )
 from domain.events.run import AlertRaised, RunEscalated, RunFinished, RunResumed, RunStarted
+from domain.events.target import TargetAccepted
 from domain.events.task import (
     TaskClaimDenied,
     TaskClaimed,
@@ -93,7 +94,7 @@ TaskEvent = (
 RunEvent = RunStarted | RunResumed | RunFinished | RunEscalated | AlertRaised | BillListFetched
 """What a run's stream may hold."""
 
-Event = TaskEvent | RunEvent | SettlementImported | EvidenceOpened
+Event = TaskEvent | RunEvent | SettlementImported | EvidenceOpened | TargetAccepted
 """Every fact that this release can write."""
 
 __all__ = [
@@ -132,6 +133,7 @@ __all__ = [
     "TakeoverClaimed",
     "TakeoverRequested",
     "TakeoverResolved",
+    "TargetAccepted",
     "TaskClaimDenied",
     "TaskClaimReleased",
     "TaskClaimed",

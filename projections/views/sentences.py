@@ -37,6 +37,7 @@ _Evidence = (
     | e.BillListFetched
     | e.SettlementImported
     | e.EvidenceOpened
+    | e.TargetAccepted
 )
 _Undoing = e.CompensationRegistered | e.CompensationStarted | e.CompensationConfirmed | e.CompensationFailed
 _Takeover = e.TakeoverRequested | e.TakeoverClaimed | e.TakeoverResolved
@@ -209,6 +210,12 @@ def _evidence(event: _Evidence) -> str:
         case e.EvidenceOpened():
             roles = f", as {', '.join(event.roles)}" if event.roles else ""
             return f"The {event.kind} “{event.subject}” was opened in the desk{roles}."
+        case e.TargetAccepted():
+            metric, bound = event.metric.replace("_", " "), event.direction.replace("_", " ")
+            return (
+                f"A target for {metric} was accepted: {bound} {event.target_permille} per mille; the sample showed "
+                f"{event.hits} of {event.trials}{_because(event.note)}."
+            )
         case _:
             assert_never(event)
 

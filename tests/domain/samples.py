@@ -201,6 +201,22 @@ _EVIDENCE: tuple[e.Event, ...] = (
         roles=("auditor", "investigator"),
         account="https://login.example 248289761001",
     ),
+    e.TargetAccepted(
+        metric="completion",
+        direction="at_least",
+        target_permille=900,
+        proposed_permille=880,
+        low_permille=880,
+        high_permille=979,
+        hits=95,
+        trials=100,
+        since_us=_NOW,
+        until_us=_NOW + 604_800_000_000,
+        share_permille=200,
+        seed="november",
+        through_position=41_207,
+        note="reviewed with the controller",
+    ),
 )
 _RECOVERY: tuple[e.Event, ...] = (
     e.CompensationRegistered(

@@ -19,7 +19,9 @@ from tests.support.examples import one_of_each
 RUN_FACTS = tuple(
     fact
     for fact in one_of_each()
-    if isinstance(fact, (*typing.get_args(e.RunEvent), e.SettlementImported, e.EvidenceOpened))
+    if isinstance(
+        fact, (*typing.get_args(e.RunEvent), e.SettlementImported, e.EvidenceOpened, e.TargetAccepted)
+    )
 )
 WAITING = (*f.TAKEN_OVER, f.taken())
 COURSE: tuple[tuple[e.Event, Status], ...] = (

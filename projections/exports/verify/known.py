@@ -33,6 +33,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
             "8126c11bd0344a4dd7651b5d7132a8501e980950b729ceaa4d8fc035c65b070c",
             "73783c7ca2aa1617be2f1b458f116e766802e36c66399085d57ccd67ed85b0ed",
             "6ba26c2ea142eae59de8c9f012358e31ad47c5e139d55923d598e715e9369ca1",
+            "c5392efd04aba678a4ce94859a1689514c4bbba4d23dc7432bf7206580eea89e",
         }
     ),
 }
