@@ -178,7 +178,7 @@ class PracticeDesk:
         self, step: Step, target: Target, *, rule: RequestRule | None, intent: Intent | None
     ) -> Performed:
         """See ``Hands``: compared at the very moment, as the gate does."""
-        if "moved" in self.book.faults:
+        if "moved" in self.book.faults and target.context_id == "submit":
             self._button = MOVED
         now = self.target_at(target.point, FieldMap())
         if step.kind == "click" and (now is None or now.fingerprint != target.fingerprint):
