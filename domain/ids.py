@@ -1,8 +1,8 @@
 """Names for identifiers, so that one can't be passed for another.
 
-Stream names are plain text (``task:<uuid>``, ``run:<uuid>``, ``settlement:<month>``, ``access:<principal>``,
-``targets:<metric>``);
-the part before the colon is the kind. Event ids are UUIDv7 in canonical text.
+Stream names are plain text (``task:<uuid>``, ``run:<uuid>``, ``settlement:<month>``, ``case:<break>``,
+``access:<principal>``, ``targets:<metric>``); the part before the colon is the kind. Event ids are UUIDv7 in
+canonical text.
 """
 
 from __future__ import annotations
@@ -55,3 +55,8 @@ def targets_stream(metric: str) -> StreamId:
 def access_stream(principal: PrincipalId) -> StreamId:
     """Stream of what one reader opened."""
     return StreamId(f"{ACCESS}{principal}")
+
+
+def case_stream(break_id: str) -> StreamId:
+    """Stream of what was concluded about one difference of a month end."""
+    return StreamId(f"case:{break_id}")

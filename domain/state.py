@@ -193,6 +193,11 @@ def _evolve_outcome(state: TaskState, event: e.Event) -> TaskState:
             | e.SettlementImported()
             | e.EvidenceOpened()
             | e.TargetAccepted()
+            | e.CaseOpened()
+            | e.CaseConcluded()
+            | e.CaseNoted()
+            | e.CaseSignedOff()
+            | e.CaseReopened()
         ):
             return state  # facts of other streams mean nothing to a task
         case (

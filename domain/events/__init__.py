@@ -18,6 +18,13 @@ from domain.events.action import (
 )
 from domain.events.approval import ApprovalDenied, ApprovalGranted, ApprovalLapsed, ApprovalRequested
 from domain.events.base import all_names, fact, name_of, type_of
+from domain.events.case import (
+    CaseConcluded,
+    CaseNoted,
+    CaseOpened,
+    CaseReopened,
+    CaseSignedOff,
+)
 from domain.events.evidence import (
     BillListFetched,
     ObservationRecorded,
@@ -94,7 +101,10 @@ TaskEvent = (
 RunEvent = RunStarted | RunResumed | RunFinished | RunEscalated | AlertRaised | BillListFetched
 """What a run's stream may hold."""
 
-Event = TaskEvent | RunEvent | SettlementImported | EvidenceOpened | TargetAccepted
+CaseEvent = CaseOpened | CaseConcluded | CaseNoted | CaseSignedOff | CaseReopened
+"""What a case's stream may hold."""
+
+Event = TaskEvent | RunEvent | SettlementImported | EvidenceOpened | TargetAccepted | CaseEvent
 """Every fact that this release can write."""
 
 __all__ = [
@@ -110,6 +120,12 @@ __all__ = [
     "ApprovalLapsed",
     "ApprovalRequested",
     "BillListFetched",
+    "CaseConcluded",
+    "CaseEvent",
+    "CaseNoted",
+    "CaseOpened",
+    "CaseReopened",
+    "CaseSignedOff",
     "CompensationConfirmed",
     "CompensationFailed",
     "CompensationRegistered",

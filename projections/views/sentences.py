@@ -42,6 +42,7 @@ _Evidence = (
 _Undoing = e.CompensationRegistered | e.CompensationStarted | e.CompensationConfirmed | e.CompensationFailed
 _Takeover = e.TakeoverRequested | e.TakeoverClaimed | e.TakeoverResolved
 _Model = e.ModelRequested | e.ModelResponded | e.SafetyAcknowledged
+_Case = e.CaseOpened | e.CaseConcluded | e.CaseNoted | e.CaseSignedOff | e.CaseReopened
 _Run = e.RunStarted | e.RunResumed | e.RunFinished | e.RunEscalated | e.AlertRaised
 
 
@@ -61,6 +62,8 @@ def sentence(event: e.Event) -> str:
         return _undoing(event)
     if isinstance(event, _Model):
         return _model(event)
+    if isinstance(event, _Case):
+        return _case(event)
     return _takeover(event) if isinstance(event, _Takeover) else _run(event)
 
 
@@ -264,6 +267,30 @@ def _model(event: _Model) -> str:
             return f"Answer {event.call} of {event.model} ({event.outcome}){wants}{said}{_because(event.reason)}."
         case e.SafetyAcknowledged():
             return f"{event.by} let safety check {event.check_id} pass{_because(event.message)}."
+        case _:
+            assert_never(event)
+
+
+def _case(event: _Case) -> str:
+    match event:
+        case e.CaseOpened():
+            kind = event.kind.replace("_", " ")
+            return f"A case was opened about bill {event.bill_id} of {event.month}: {kind}."
+        case e.CaseConcluded():
+            if not event.standing:
+                return f"The difference is gone, by the file {event.file_sha256[:12]}… over {event.events_read} events."
+            causes = ", ".join(f"{c.verdict} {c.cause.replace('_', ' ')}" for c in event.causes)
+            changed = f"; changed: {', '.join(event.changes)}" if event.changes else ""
+            return (
+                f"The desk concluded over {event.events_read} events: a difference of "
+                f"{format_minor(event.amount_minor, event.currency)} {event.currency}, {causes}{changed}."
+            )
+        case e.CaseNoted():
+            return f"{event.by} noted: “{event.text}”."
+        case e.CaseSignedOff():
+            return f"{event.by} signed off the conclusion {event.digest[:12]}…{_because(event.note)}."
+        case e.CaseReopened():
+            return f"The case was reopened by {event.by}{_because(event.reason)}."
         case _:
             assert_never(event)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from domain import events as e
 from domain.envelope import Draft, Envelope
+from domain.events.case import CauseFound
 from domain.ids import ActionId, EffectKey, EventId, PrincipalId, RunId, Sha256, StreamId, TaskId, TenantId
 from domain.values import Box, BusinessState, Check, FrameRef, Intent, Point
 
@@ -304,8 +305,51 @@ _MODEL: tuple[e.Event, ...] = (
         by=_PERSON,
     ),
 )
+_CASE: tuple[e.Event, ...] = (
+    e.CaseOpened(
+        break_id="0f1e2d3c4b5a6978",
+        month="2026-11",
+        bill_id="CY202611-0007",
+        kind="duplicate_in_file",
+        currency="CNY",
+    ),
+    e.CaseConcluded(
+        standing=True,
+        amount_minor=143_474,
+        currency="CNY",
+        residual_minor=474,
+        causes=(
+            CauseFound(
+                cause="duplicate_across_tasks",
+                verdict="proven",
+                amount_minor=143_000,
+                summary="Two tasks wrote the same effect.",
+                party="executor",
+                responsible=(_SERVICE,),
+                evidence=(17, 42),
+                counter_evidence=(43,),
+                lines=(9,),
+            ),
+            CauseFound(
+                cause="missing_evidence",
+                verdict="undecidable",
+                amount_minor=0,
+                summary="An attempt has no outcome.",
+                party="unknown",
+                reason="attempt_without_outcome",
+            ),
+        ),
+        file_sha256=_SHA,
+        events_read=480,
+        chain_verified=True,
+        changes=("amount", "file"),
+    ),
+    e.CaseNoted(by=_PERSON, text="对方已来电确认"),
+    e.CaseSignedOff(by=_PERSON, digest=_SHA, note="booked back in December"),
+    e.CaseReopened(by=_PERSON, reason="a corrected file is announced"),
+)
 
-SAMPLES: tuple[e.Event, ...] = (*_TASK, *_STEP, *_APPROVAL, *_EVIDENCE, *_RECOVERY, *_RUN, *_MODEL)
+SAMPLES: tuple[e.Event, ...] = (*_TASK, *_STEP, *_APPROVAL, *_EVIDENCE, *_RECOVERY, *_RUN, *_MODEL, *_CASE)
 
 
 def draft_of(event: e.Event) -> Draft:

@@ -39,7 +39,12 @@ def test_the_registry_and_the_closed_union_are_the_same() -> None:
 
 def test_what_streams_may_hold_is_the_union() -> None:
     others = (events.SettlementImported, events.EvidenceOpened, events.TargetAccepted)
-    parts = (*typing.get_args(events.TaskEvent), *typing.get_args(events.RunEvent), *others)
+    parts = (
+        *typing.get_args(events.TaskEvent),
+        *typing.get_args(events.RunEvent),
+        *typing.get_args(events.CaseEvent),
+        *others,
+    )
     assert set(parts) == set(UNION)
 
 

@@ -20,7 +20,14 @@ RUN_FACTS = tuple(
     fact
     for fact in one_of_each()
     if isinstance(
-        fact, (*typing.get_args(e.RunEvent), e.SettlementImported, e.EvidenceOpened, e.TargetAccepted)
+        fact,
+        (
+            *typing.get_args(e.RunEvent),
+            *typing.get_args(e.CaseEvent),
+            e.SettlementImported,
+            e.EvidenceOpened,
+            e.TargetAccepted,
+        ),
     )
 )
 WAITING = (*f.TAKEN_OVER, f.taken())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from domain import events as e
+from domain.events.case import CauseFound
 from domain.ids import ActionId, PrincipalId
 from domain.values import Check
 from tests.support.events import PERSON, SERVICE, START_US, business, intent, key_of, sha
@@ -206,6 +207,40 @@ def _models() -> list[e.Event]:
     ]
 
 
+def _cases() -> list[e.Event]:
+    return [
+        e.CaseOpened(
+            break_id="0f1e2d3c4b5a6978",
+            month="2026-11",
+            bill_id="B1",
+            kind="missing_in_file",
+            currency="CNY",
+        ),
+        e.CaseConcluded(
+            standing=True,
+            amount_minor=-12_000,
+            currency="CNY",
+            residual_minor=0,
+            causes=(
+                CauseFound(
+                    cause="false_success",
+                    verdict="supported",
+                    amount_minor=-12_000,
+                    summary="The toast claimed what no source shows.",
+                    party="target_system",
+                    evidence=(7,),
+                ),
+            ),
+            file_sha256=sha("file"),
+            events_read=40,
+            chain_verified=False,
+        ),
+        e.CaseNoted(by=PERSON, text="asked the vendor"),
+        e.CaseSignedOff(by=PERSON, digest=sha("conclusion")),
+        e.CaseReopened(by=PERSON, reason="a late file"),
+    ]
+
+
 def one_of_each() -> tuple[e.Event, ...]:
     """Every fact of the vocabulary once."""
-    return (*_tasks(), *_steps(), *_evidence(), *_recovery(), *_runs(), *_models())
+    return (*_tasks(), *_steps(), *_evidence(), *_recovery(), *_runs(), *_models(), *_cases())

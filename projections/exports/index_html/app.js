@@ -63,7 +63,12 @@
     if (typeof data.found === "object" || data.snapshot || data.restored) Object.assign(values, { status: found.status, bill: found.bill_id });
     if (data.intent) values.wanted = data.intent.action + " · " + data.intent.bill_id + " · " + data.intent.counterparty + " · " + money(data.intent.amount_minor, data.intent.currency) + " · " + data.intent.month;
     if (data.differences) values.differences = Object.entries(data.differences).map(([key, text]) => key + ": " + text).join("; ");
-    for (const key of ["requests", "signals", "residual_effects"]) if (Array.isArray(data[key])) values[key] = data[key].join(", ");
+    for (const key of Object.keys(data)) if (Array.isArray(data[key])) values[key] = data[key].join(", ");
+    if (event.name === "case.opened") values.kind = words.kinds[data.kind] || plain(data.kind);
+    if (event.name === "case.concluded") {
+      values.difference = data.standing ? money(data.amount_minor, data.currency) : words.gone;
+      values.causes = data.causes.map((one) => (words.verdict[one.verdict] || one.verdict) + " " + (words.causes[one.cause] || plain(one.cause))).join(", ");
+    }
     if (data.mode) values.mode = words.modes[data.mode] || data.mode;
     if (event.name === "guard.judged") {
       values.phase = words.phases[data.phase] || data.phase;

@@ -58,6 +58,11 @@ var proofreelWords = {
       "settlement.imported": "The settlement file “{file_name}” of {month} was imported: {rows_read} rows, {rows_accepted} accepted, {rows_refused} refused.",
       "evidence.opened": "The {kind} “{subject}” was opened in the desk[, as {roles}].",
       "target.accepted": "A target for {metric} was accepted: {direction} {target_permille} per mille; the sample showed {hits} of {trials}[: {note}].",
+      "case.opened": "A case was opened about bill {bill_id} of {month}: {kind}.",
+      "case.concluded": "The desk concluded over {events_read} events: {difference}[, {causes}][; changed: {changes}].",
+      "case.noted": "{by} noted: “{text}”.",
+      "case.signed_off": "{by} signed off the conclusion {digest}[: {note}].",
+      "case.reopened": "The case was reopened by {by}[: {reason}].",
       "compensation.registered": "Before the write, {source} showed “{status}”[; to get back: {action}][; what stays: {residual_effects}].",
       "compensation.started": "{requested_by} asked for {action}[: {reason}].",
       "compensation.confirmed": "{source} shows the state before the write again: “{status}”.",
@@ -72,6 +77,7 @@ var proofreelWords = {
       "alert.raised": "Alert {kind} ({severity}): “{message}”."
     },
     spoke: { pass: "The guards let it pass", enforced: "The guards objected", watching: "The guards would have objected" },
+    gone: "the difference is gone",
     writing: { write: "a write", final: "a write that can't be undone" }
   },
   zh: {
@@ -131,6 +137,11 @@ var proofreelWords = {
       "settlement.imported": "已导入 {month} 的结算文件“{file_name}”：{rows_read} 行，接受 {rows_accepted}，拒绝 {rows_refused}。",
       "evidence.opened": "在查证台打开了{kind}“{subject}”[，角色：{roles}]。",
       "target.accepted": "已接受 {metric} 的目标：{direction} 千分之 {target_permille}；抽样为 {trials} 中 {hits}[：{note}]。",
+      "case.opened": "已就 {month} 的账单 {bill_id} 立案：{kind}。",
+      "case.concluded": "核对台依据 {events_read} 个事件得出结论：{difference}[，{causes}][；变化：{changes}]。",
+      "case.noted": "{by} 备注：“{text}”。",
+      "case.signed_off": "{by} 签核了结论 {digest}[：{note}]。",
+      "case.reopened": "{by} 重新打开了案件[：{reason}]。",
       "compensation.registered": "写入之前，{source} 显示“{status}”[；复原方法：{action}][；无法消除：{residual_effects}]。",
       "compensation.started": "{requested_by} 请求 {action}[：{reason}]。",
       "compensation.confirmed": "{source} 再次显示写入之前的状态：“{status}”。",
@@ -145,6 +156,7 @@ var proofreelWords = {
       "alert.raised": "警报 {kind}（{severity}）：“{message}”。"
     },
     spoke: { pass: "守卫放行", enforced: "守卫反对", watching: "守卫本会反对" },
+    gone: "差异已不存在",
     writing: { write: "写操作", final: "不可撤销的写操作" }
   },
   ja: {
@@ -205,6 +217,11 @@ var proofreelWords = {
       "settlement.imported": "{month} の精算ファイル「{file_name}」を取込：{rows_read} 行、受理 {rows_accepted}、拒否 {rows_refused}。",
       "evidence.opened": "デスクで {kind}「{subject}」を開く[、役割：{roles}]。",
       "target.accepted": "{metric} の目標を承認：{direction} {target_permille} パーミル；標本は {trials} 件中 {hits} 件[：{note}]。",
+      "case.opened": "{month} の伝票 {bill_id} について案件を開始：{kind}。",
+      "case.concluded": "デスクが {events_read} 件のイベントから結論：{difference}[、{causes}][；変化：{changes}]。",
+      "case.noted": "{by} のメモ：「{text}」。",
+      "case.signed_off": "{by} が結論 {digest} を承認[：{note}]。",
+      "case.reopened": "{by} が案件を再開[：{reason}]。",
       "compensation.registered": "書き込み前、{source} は「{status}」[。戻し方：{action}][。残るもの：{residual_effects}]。",
       "compensation.started": "{requested_by} が {action} を依頼[：{reason}]。",
       "compensation.confirmed": "{source} は書き込み前の状態を再び表示：「{status}」。",
@@ -219,6 +236,7 @@ var proofreelWords = {
       "alert.raised": "警告 {kind}（{severity}）：「{message}」。"
     },
     spoke: { pass: "ガードは通過を許可", enforced: "ガードが異議", watching: "ガードなら異議を唱えた" },
+    gone: "差異は解消",
     writing: { write: "書き込み", final: "取り消せない書き込み" }
   },
   ko: {
@@ -279,6 +297,11 @@ var proofreelWords = {
       "settlement.imported": "{month} 정산 파일 “{file_name}”을(를) 가져왔습니다: {rows_read}행, 수락 {rows_accepted}, 거부 {rows_refused}.",
       "evidence.opened": "데스크에서 {kind} “{subject}”을(를) 열었습니다[, 역할: {roles}].",
       "target.accepted": "{metric} 목표를 승인했습니다: {direction} {target_permille}퍼밀; 표본은 {trials}건 중 {hits}건[: {note}].",
+      "case.opened": "{month} 전표 {bill_id}에 대한 사건을 열었습니다: {kind}.",
+      "case.concluded": "데스크가 이벤트 {events_read}건으로 결론을 냈습니다: {difference}[, {causes}][; 변경: {changes}].",
+      "case.noted": "{by} 메모: “{text}”.",
+      "case.signed_off": "{by}이(가) 결론 {digest}을(를) 승인했습니다[: {note}].",
+      "case.reopened": "{by}이(가) 사건을 다시 열었습니다[: {reason}].",
       "compensation.registered": "쓰기 전 {source}은(는) “{status}”을(를) 보였습니다[; 되돌리는 방법: {action}][; 남는 것: {residual_effects}].",
       "compensation.started": "{requested_by}이(가) {action}을(를) 요청했습니다[: {reason}].",
       "compensation.confirmed": "{source}이(가) 쓰기 전 상태를 다시 보입니다: “{status}”.",
@@ -293,6 +316,7 @@ var proofreelWords = {
       "alert.raised": "경보 {kind}({severity}): “{message}”."
     },
     spoke: { pass: "가드가 통과시켰습니다", enforced: "가드가 반대했습니다", watching: "가드라면 반대했을 것입니다" },
+    gone: "차이가 없어졌습니다",
     writing: { write: "쓰기", final: "되돌릴 수 없는 쓰기" }
   }
 };

@@ -21,6 +21,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     "data/page/app.js": frozenset(
         {
             "b4649057216cdca1dede4b90de02616a6344d229742313d11b36988f9105a287",
+            "71166c72ec6f512bd4771393f8dd9062b37551fd64d274dc026364329d28b669",
         }
     ),
     "data/page/style.css": frozenset(
@@ -34,6 +35,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
             "73783c7ca2aa1617be2f1b458f116e766802e36c66399085d57ccd67ed85b0ed",
             "6ba26c2ea142eae59de8c9f012358e31ad47c5e139d55923d598e715e9369ca1",
             "c5392efd04aba678a4ce94859a1689514c4bbba4d23dc7432bf7206580eea89e",
+            "5d21f8bf7efe962e73bd1e9b5e2be2cd90cf49dfb47bcc94aed0786ca96948ba",
         }
     ),
 }
