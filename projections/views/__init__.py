@@ -13,6 +13,7 @@ from projections.views.evidence_chain import EvidenceChain
 from projections.views.runs import Runs
 from projections.views.takeover_queue import TakeoverQueue
 from projections.views.tallies import Metrics
+from projections.views.targets import Targets
 from projections.views.task_states import TaskStates
 from projections.views.timeline import TimelineProjection
 
@@ -24,5 +25,6 @@ ALL: tuple[Partitioned[Any], ...] = (
     Metrics(),
     TakeoverQueue(),
     Approvals(),
+    Targets(),
 )
 """Every stored view."""

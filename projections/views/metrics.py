@@ -21,17 +21,23 @@ Rules enforced here:
 * Writes that nobody read back conclusively stay in the denominator and are listed as ``undecided``; the rate with
   all of them taken as wrong is stated beside the rate.
 * Below five trials there is no rate, only the counts.
+* Each event of a denominator is one ``Trial`` with what it can be grouped by (``projections.views.slices``): the
+  action, rung, principal, UI version and day of the write, or of the task it belongs to. Groups of a metric are
+  disjoint and together they are the metric.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from projections.views.interval import ENOUGH, Rate, wilson
 from projections.views.tallies import Tally, WriteTally
+
+MetricName = Literal["mis_operation", "completion", "takeover", "rollback"]
+NAMES: tuple[MetricName, ...] = ("mis_operation", "completion", "takeover", "rollback")
 
 Reason = Literal[
     "wrong_state",
@@ -43,7 +49,7 @@ Reason = Literal[
     "restored",
 ]
 
-_DEFINITIONS = {
+DEFINITIONS: dict[MetricName, str] = {
     "mis_operation": "Writes that took effect wrongly, of all writes executed.",
     "completion": "Tasks that ended in a success confirmed by readback, of all tasks that came to an end.",
     "takeover": "Tasks handed to a person at least once, of all tasks that came to an end.",
@@ -60,6 +66,25 @@ class Finding:
     reason: Reason
     evidence: tuple[int, ...]
     """Positions of the events that show it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One event of a denominator, and what it can be grouped by."""
+
+    metric: MetricName
+    position: int
+    at_us: int
+    """Of the write, of the task's opening, or of the request to undo."""
+    task_id: str
+    bill_id: str
+    action: str
+    rung: str
+    principal: str
+    ui: str
+    findings: tuple[Finding, ...] = ()
+    """Why it is in the numerator; empty when it isn't."""
+    undecided: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +119,18 @@ class MetricsReport:
     takeover: Metric
     rollback: Metric
 
+    def of(self, name: MetricName) -> Metric:
+        """One of the four."""
+        match name:
+            case "mis_operation":
+                return self.mis_operation
+            case "completion":
+                return self.completion
+            case "takeover":
+                return self.takeover
+            case "rollback":
+                return self.rollback
+
 
 def report(
     tallies: Iterable[Tally], *, since_us: int = 0, until_us: int | None = None, mode: str = ""
@@ -107,40 +144,57 @@ def report(
         mode: ``guarded`` or ``record_only`` only; empty for both.
     """
     everything = sorted((tally for tally in tallies if tally.opened), key=lambda tally: tally.opened)
-    chosen = [
-        tally
-        for tally in everything
-        if tally.opened_at_us >= since_us
-        and (until_us is None or tally.opened_at_us < until_us)
-        and mode in {"", tally.mode}
-    ]
+    chosen = select(everything, since_us=since_us, until_us=until_us, mode=mode)
+    found = trials_of(chosen, everything)
     return MetricsReport(
         since_us=since_us,
         until_us=until_us,
         mode=mode,
         tasks=len(chosen),
-        mis_operation=_mis_operation(chosen, _duplicates(everything)),
-        completion=_completion(chosen),
-        takeover=_takeovers(chosen),
-        rollback=_rollbacks(chosen),
+        mis_operation=metric_of("mis_operation", found),
+        completion=metric_of("completion", found),
+        takeover=metric_of("takeover", found),
+        rollback=metric_of("rollback", found),
     )
 
 
-def _metric(
-    name: str, denominator: Iterable[int], findings: Sequence[Finding], undecided: Iterable[int] = ()
-) -> Metric:
-    trials, open_ = tuple(sorted(denominator)), tuple(sorted(undecided))
-    hits = tuple(sorted({finding.position for finding in findings}))
+def select(
+    tallies: Iterable[Tally], *, since_us: int = 0, until_us: int | None = None, mode: str = ""
+) -> list[Tally]:
+    """Tasks opened in a period, in a mode; those that the router refused were never opened."""
+    return [
+        tally
+        for tally in tallies
+        if tally.opened
+        and tally.opened_at_us >= since_us
+        and (until_us is None or tally.opened_at_us < until_us)
+        and mode in {"", tally.mode}
+    ]
+
+
+def trials_of(chosen: Iterable[Tally], everything: Iterable[Tally]) -> tuple[Trial, ...]:
+    """Every event of every denominator over the ``chosen`` tasks, in order of metric and position."""
+    duplicates = _duplicates(everything)
+    found = [trial for tally in chosen for trial in _trials(tally, duplicates)]
+    return tuple(sorted(found, key=lambda trial: (NAMES.index(trial.metric), trial.position)))
+
+
+def metric_of(name: MetricName, trials: Iterable[Trial]) -> Metric:
+    """One metric over those of the trials that are its own."""
+    own = [trial for trial in trials if trial.metric == name]
+    hits = tuple(trial.position for trial in own if trial.findings)
+    open_ = tuple(trial.position for trial in own if trial.undecided)
+    count = len(own)
     return Metric(
         name=name,
-        definition=_DEFINITIONS[name],
+        definition=DEFINITIONS[name],
         numerator=hits,
-        denominator=trials,
-        findings=tuple(findings),
+        denominator=tuple(trial.position for trial in own),
+        findings=tuple(finding for trial in own for finding in trial.findings),
         undecided=open_,
-        rate=wilson(len(hits), len(trials)),
-        worst=wilson(len(hits) + len(open_), len(trials)) if open_ else None,
-        note="" if len(trials) >= ENOUGH else f"not enough data ({len(trials)} of at least {ENOUGH})",
+        rate=wilson(len(hits), count),
+        worst=wilson(len(hits) + len(open_), count) if open_ else None,
+        note="" if count >= ENOUGH else f"not enough data ({count} of at least {ENOUGH})",
     )
 
 
@@ -164,23 +218,55 @@ def _duplicates(tallies: Iterable[Tally]) -> dict[int, int]:
     return found
 
 
-def _mis_operation(tallies: Iterable[Tally], duplicates: dict[int, int]) -> Metric:
-    executed: list[int] = []
-    findings: list[Finding] = []
-    undecided: list[int] = []
-    for tally in tallies:
-        for write in tally.writes:
-            if not write.executed:
-                continue
-            executed.append(write.position)
+def _trials(tally: Tally, duplicates: dict[int, int]) -> Iterator[Trial]:
+    for write in tally.writes:
+        if write.executed:
             wrong = _wrong(tally, write, duplicates)
-            findings.extend(wrong)
-            if not wrong and write.shown in {"", "differs"}:
-                undecided.append(write.position)
-    return _metric("mis_operation", executed, findings, undecided)
+            yield Trial(
+                metric="mis_operation",
+                position=write.position,
+                at_us=write.at_us,
+                task_id=tally.task_id,
+                bill_id=tally.bill_id,
+                action=tally.action,
+                rung=write.rung or tally.rung,
+                principal=write.principal,
+                ui=write.ui,
+                findings=wrong,
+                undecided=not wrong and write.shown in {"", "differs"},
+            )
+    if tally.ended:
+        yield _of_task("completion", tally, "confirmed", tally.completed_by)
+        yield _of_task("takeover", tally, "taken_over", tally.takeovers)
+    for undoing in tally.undoings:
+        if undoing.ended:
+            evidence = (undoing.ended,) if undoing.restored else ()
+            trial = _of_task("rollback", tally, "restored", evidence, position=undoing.started)
+            yield replace(trial, at_us=undoing.at_us)
 
 
-def _wrong(tally: Tally, write: WriteTally, duplicates: dict[int, int]) -> list[Finding]:
+def _of_task(
+    metric: MetricName, tally: Tally, reason: Reason, evidence: tuple[int, ...], *, position: int = 0
+) -> Trial:
+    """Trial about a whole task; it is in the numerator when there is evidence for it."""
+    last = tally.last_executed
+    at = position or tally.opened
+    finding = Finding(position=at, task_id=tally.task_id, reason=reason, evidence=evidence)
+    return Trial(
+        metric=metric,
+        position=at,
+        at_us=tally.opened_at_us,
+        task_id=tally.task_id,
+        bill_id=tally.bill_id,
+        action=tally.action,
+        rung=last.rung if last is not None and last.rung else tally.rung,
+        principal=tally.principal,
+        ui=last.ui if last is not None else tally.ui,
+        findings=(finding,) if evidence else (),
+    )
+
+
+def _wrong(tally: Tally, write: WriteTally, duplicates: dict[int, int]) -> tuple[Finding, ...]:
     last = write == tally.last_executed
     grounds: list[tuple[Reason, tuple[int, ...]]] = []
     if write.shown == "wrong":
@@ -191,41 +277,7 @@ def _wrong(tally: Tally, write: WriteTally, duplicates: dict[int, int]) -> list[
         grounds.append(("duplicate", (duplicates[write.position],)))
     if tally.declared and last and write.shown in {"untouched", "wrong", "differs"}:
         grounds.append(("false_claim", (tally.declared, write.shown_at)))
-    return [
+    return tuple(
         Finding(position=write.position, task_id=tally.task_id, reason=reason, evidence=evidence)
         for reason, evidence in grounds
-    ]
-
-
-def _ended(tallies: Iterable[Tally]) -> list[Tally]:
-    return [tally for tally in tallies if tally.ended]
-
-
-def _completion(tallies: Iterable[Tally]) -> Metric:
-    return _by_task("completion", tallies, "confirmed", lambda tally: tally.completed_by)
-
-
-def _takeovers(tallies: Iterable[Tally]) -> Metric:
-    return _by_task("takeover", tallies, "taken_over", lambda tally: tally.takeovers)
-
-
-def _by_task(
-    name: str, tallies: Iterable[Tally], reason: Reason, evidence: Callable[[Tally], tuple[int, ...]]
-) -> Metric:
-    ended = _ended(tallies)
-    findings = [
-        Finding(position=tally.opened, task_id=tally.task_id, reason=reason, evidence=evidence(tally))
-        for tally in ended
-        if evidence(tally)
-    ]
-    return _metric(name, (tally.opened for tally in ended), findings)
-
-
-def _rollbacks(tallies: Iterable[Tally]) -> Metric:
-    undoings = [(tally, undoing) for tally in tallies for undoing in tally.undoings if undoing.ended]
-    findings = [
-        Finding(position=undoing.started, task_id=tally.task_id, reason="restored", evidence=(undoing.ended,))
-        for tally, undoing in undoings
-        if undoing.restored
-    ]
-    return _metric("rollback", (undoing.started for _, undoing in undoings), findings)
+    )

@@ -1,11 +1,14 @@
-"""What the four metrics need of each task: its writes and what was shown of them, its end, its takeovers, its undoings.
+"""What the metrics need of each task: its writes and what was shown of them, its steps, its end, its undoings.
 
-The definitions are in ``projections.views.metrics``. A position of 0 means "never".
+The definitions are in ``projections.views.metrics``. A position of 0 means "never". Times are the appender's clock in
+microseconds since 1970 (UTC).
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Literal
+from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -13,7 +16,11 @@ from domain import events as e
 from domain.envelope import Recorded
 from domain.values import BusinessState
 from projections.fold import Row
-from projections.views.common import own_task
+from projections.views.common import action_of, first_objection, own_task, verdict_of
+
+DAY_US = 86_400_000_000
+UI_DIGITS = 12
+"""Digits of a structure's hash that name a UI version."""
 
 Shown = Literal["", "intended", "untouched", "wrong", "differs"]
 """Last conclusive word about a write. ``untouched``: the state before it. ``wrong``: neither that nor the intended
@@ -33,6 +40,13 @@ class WriteTally(Row, frozen=True):
     read: bool = False
     """A readback followed, conclusive or not."""
     reopened: tuple[int, ...] = ()
+    at_us: int = 0
+    rung: str = ""
+    """Rung of its proposal; empty when there is none on record."""
+    principal: str = ""
+    """Identity that attempted it."""
+    ui: str = ""
+    """UI version of the last page that was seen before it."""
 
     @property
     def executed(self) -> bool:
@@ -46,6 +60,38 @@ class Undoing(Row, frozen=True):
     started: int
     ended: int = 0
     restored: bool = False
+    at_us: int = 0
+    """When it was asked for."""
+
+
+class StepTally(Row, frozen=True):
+    """One step, that is one proposed action."""
+
+    position: int
+    at_us: int
+    action_id: str
+    rung: str
+    verdict: str = ""
+    """First objection of a guard, else ``pass``; empty while nothing judged it."""
+    executed: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Performed, and nobody objected: the published measure of success (G6)."""
+        return self.executed and self.verdict in {"", "pass"}
+
+
+class Looks(Row, frozen=True):
+    """How often a page was seen in one structure on one day."""
+
+    day: int
+    """Days since 1970 (UTC)."""
+    page: str
+    """Path of its address, with ``*`` for the parts that have digits."""
+    structure: str
+    """Hash of tags, roles and names: another one is another version of the UI."""
+    first: int
+    count: int = 1
 
 
 class Tally(Row, frozen=True):
@@ -54,6 +100,14 @@ class Tally(Row, frozen=True):
     task_id: str = ""
     mode: str = ""
     key: str = ""
+    bill_id: str = ""
+    action: str = ""
+    """Business action."""
+    principal: str = ""
+    """Identity that opened it."""
+    run_id: str = ""
+    rung: str = ""
+    """Rung chosen at opening."""
     opened: int = 0
     """Position of ``task.opened``; 0 for what the router refused."""
     opened_at_us: int = 0
@@ -69,6 +123,10 @@ class Tally(Row, frozen=True):
     snapshot: BusinessState | None = None
     undoings: tuple[Undoing, ...] = ()
     undoing: bool = False
+    steps: tuple[StepTally, ...] = ()
+    looks: tuple[Looks, ...] = ()
+    ui: str = ""
+    """UI version of the last page that was seen: ``/bills 0123456789ab``."""
 
     @property
     def ended(self) -> bool:
@@ -99,7 +157,7 @@ class Metrics:
     """Fold into ``Tally``; ``metrics.report`` joins the rows."""
 
     name = "metrics"
-    version = 1
+    version = 2
     row_type = Tally
 
     def key(self, recorded: Recorded) -> str | None:
@@ -116,7 +174,7 @@ class Metrics:
 
     def apply(self, view: Tally, recorded: Recorded) -> Tally:
         """Row after one more event of the task."""
-        event, position = recorded.event, recorded.row.position
+        event, position, at_us = recorded.event, recorded.row.position, recorded.envelope.occurred_at_us
         if isinstance(event, e.TaskOpened):
             return replace(
                 view,
@@ -124,9 +182,55 @@ class Metrics:
                 mode=event.mode,
                 key=event.effect_key,
                 opened=position,
-                opened_at_us=recorded.envelope.occurred_at_us,
+                opened_at_us=at_us,
+                bill_id=event.intent.bill_id,
+                action=event.intent.action,
+                principal=recorded.envelope.principal,
+                run_id=recorded.envelope.run_id or "",
+                rung=event.rung,
             )
-        return _people(_writes(_ends(view, event, position), event, position), event, position)
+        if isinstance(event, e.ObservationRecorded):
+            return _looked(view, event, position, at_us)
+        view = _ends(_step(view, event, position, at_us), event, position)
+        return _people(_writes(view, recorded), event, position, at_us)
+
+
+@lru_cache(maxsize=4096)
+def page_of(url: str) -> str:
+    """Path of an address, with ``*`` for the parts that have digits: ids are no pages of their own."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return ""
+    return "/".join("*" if any(map(str.isdigit, part)) else part for part in path.split("/")) or "/"
+
+
+def _looked(view: Tally, event: e.ObservationRecorded, position: int, at_us: int) -> Tally:
+    day, page, structure = at_us // DAY_US, page_of(event.url), event.structure_sha256
+    ui = f"{page} {structure[:UI_DIGITS]}"
+    for index, seen in enumerate(view.looks):
+        if (seen.day, seen.page, seen.structure) == (day, page, structure):
+            more = replace(seen, count=seen.count + 1)
+            return replace(view, ui=ui, looks=(*view.looks[:index], more, *view.looks[index + 1 :]))
+    return replace(
+        view, ui=ui, looks=(*view.looks, Looks(day=day, page=page, structure=structure, first=position))
+    )
+
+
+def _step(view: Tally, event: e.Event, position: int, at_us: int) -> Tally:
+    if isinstance(event, e.ActionProposed):
+        step = StepTally(position=position, at_us=at_us, action_id=event.action_id, rung=event.rung)
+        return replace(view, steps=(*view.steps, step))
+    step_now = view.steps[-1] if view.steps else None
+    if step_now is None or action_of(event) != step_now.action_id:
+        return view
+    said = verdict_of(event)
+    if isinstance(event, e.ActionExecuted):
+        step_now = replace(step_now, executed=True)
+    elif said is not None:
+        kept = first_objection(step_now.verdict or None, said)  # type: ignore[arg-type]
+        step_now = replace(step_now, verdict=kept)
+    return replace(view, steps=(*view.steps[:-1], step_now))
 
 
 def _ends(view: Tally, event: e.Event, position: int) -> Tally:
@@ -147,12 +251,22 @@ def _ends(view: Tally, event: e.Event, position: int) -> Tally:
             return view
 
 
-def _writes(view: Tally, event: e.Event, position: int) -> Tally:
+def _writes(view: Tally, recorded: Recorded) -> Tally:
+    event, position = recorded.event, recorded.row.position
     match event:
         case e.CompensationRegistered():
             return replace(view, snapshot=event.snapshot)
         case e.ActionAttempted() if event.writes and not view.undoing:
-            write = WriteTally(position=position, action_id=event.action_id, key=event.effect_key or view.key)
+            step = view.steps[-1] if view.steps and view.steps[-1].action_id == event.action_id else None
+            write = WriteTally(
+                position=position,
+                action_id=event.action_id,
+                key=event.effect_key or view.key,
+                at_us=recorded.envelope.occurred_at_us,
+                rung=step.rung if step else "",
+                principal=recorded.envelope.principal,
+                ui=view.ui,
+            )
             return replace(view, writes=(*view.writes, write))
         case e.ActionExecuted():
             return _outcome(view, event.action_id, "executed")
@@ -166,7 +280,7 @@ def _writes(view: Tally, event: e.Event, position: int) -> Tally:
             return view
 
 
-def _people(view: Tally, event: e.Event, position: int) -> Tally:
+def _people(view: Tally, event: e.Event, position: int, at_us: int) -> Tally:
     match event:
         case e.TakeoverRequested():
             return replace(view, over=True, takeovers=(*view.takeovers, position))
@@ -178,7 +292,8 @@ def _people(view: Tally, event: e.Event, position: int) -> Tally:
             word: Shown = "untouched" if absent else "intended"
             return _put(view, replace(last, shown=word, shown_at=position))
         case e.CompensationStarted():
-            return replace(view, undoing=True, undoings=(*view.undoings, Undoing(started=position)))
+            begun = Undoing(started=position, at_us=at_us)
+            return replace(view, undoing=True, undoings=(*view.undoings, begun))
         case e.CompensationConfirmed() | e.CompensationFailed() if view.undoing:
             restored = isinstance(event, e.CompensationConfirmed)
             ended = replace(view.undoings[-1], ended=position, restored=restored)
