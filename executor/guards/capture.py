@@ -12,8 +12,8 @@ import hashlib
 import io
 import struct
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from PIL import Image, ImageDraw
 
@@ -30,6 +30,9 @@ PNG_SIZE = struct.Struct(">II")
 PNG_SIZE_AT = 16
 MARGIN = 1
 MASK_ATTEMPTS = 3
+FRESH_S = 0.25
+"""How old an answer about the secrets before a capture may be; the one after it is never older than the pixels."""
+T = TypeVar("T")
 
 
 def png_size(data: bytes) -> tuple[int, int]:
@@ -64,9 +67,17 @@ class Camera:
         Raises:
             WorldError: the page can't be captured, or its secret fields don't hold still.
         """
+        return self.capture_with(lambda: None)[0]
+
+    def capture_with(self, read: Callable[[], T]) -> tuple[Frame, T]:
+        """Capture the viewport and read the page right afterwards; what is read may say where the secrets are.
+
+        Raises:
+            WorldError: as for ``capture``.
+        """
         began = time.perf_counter_ns()
         at_us = self.clock.now_us()
-        raw, rects = self._still()
+        raw, rects, answer = self._still(read)
         last = self._last
         if last is not None and last[0] == raw and last[1] == rects:
             frame = last[2]
@@ -84,16 +95,18 @@ class Camera:
             masked=len(rects),
         )
         self._last = (raw, rects, frame)
-        return frame
+        return frame, answer
 
-    def _still(self) -> tuple[bytes, tuple[Rect, ...]]:
+    def _still(self, read: Callable[[], T]) -> tuple[bytes, tuple[Rect, ...], T]:
         """Pixels, and the secret rectangles that were the same before and after they were taken."""
-        before = self._secrets()
+        before = self._secrets(since_s=time.monotonic() - FRESH_S)
         for _ in range(MASK_ATTEMPTS):
             raw = self._shoot()
-            after = self._secrets()
+            taken_s = time.monotonic()
+            answer = read()
+            after = self._secrets(since_s=taken_s)
             if before == after:
-                return raw, after
+                return raw, after, answer
             before = after
         raise WorldError("secret fields keep moving", remedy="capture again when the page has settled")
 
@@ -102,11 +115,18 @@ class Camera:
         answer: dict[str, Any] = self.world.send("Page.captureScreenshot", options)
         return base64.b64decode(answer["data"])
 
-    def _secrets(self) -> tuple[Rect, ...]:
+    def _secrets(self, *, since_s: float) -> tuple[Rect, ...]:
+        """Where the secret fields are; an answer that the page gave since then counts as long as it is one frame."""
+        places = self.world.places()
+        seen = self.world.sighting
+        known = len(places) == 1 and seen is not None and seen.place == places[0].unique_id
         found: list[Rect] = []
-        for place in self.world.places():
+        for place in places:
             try:
-                answer = self.world.call("secretRects", place=place)
+                if known and seen is not None and seen.at_s >= since_s:
+                    answer = seen.answer
+                else:
+                    answer = self.world.call("secretRects", place=place)
                 left, top = self.world.offset_of(place) if answer["rects"] else (0.0, 0.0)
             except WorldGone:
                 continue

@@ -9,6 +9,7 @@ do decide.
 
 from __future__ import annotations
 
+import functools
 import io
 from dataclasses import dataclass
 
@@ -41,10 +42,17 @@ class FrameDifference:
     """Changed pixels in the full-width band of the target's row."""
 
 
+@functools.lru_cache(maxsize=4)
 def decode(frame: Frame) -> Image.Image:
-    """The picture, in RGB."""
+    """The picture, in RGB; the last few are kept, since a step's last frame is the next one's first."""
     with Image.open(io.BytesIO(frame.data)) as image:
         return image.convert("RGB")
+
+
+@functools.lru_cache(maxsize=4)
+def screen_hash(frame: Frame) -> imagehash.ImageHash:
+    """The published hash of the whole screen."""
+    return imagehash.dhash(decode(frame))
 
 
 def changed_tiles(before: Pixels, after: Pixels) -> npt.NDArray[np.bool_]:
@@ -70,7 +78,7 @@ def compare(
     if planned.sha256 == now.sha256:
         return FrameDifference()
     first, second = decode(planned), decode(now)
-    screen = int(imagehash.dhash(first) - imagehash.dhash(second))
+    screen = int(screen_hash(planned) - screen_hash(now))
     if first.size != second.size:
         return FrameDifference(same_size=False, dhash_screen_bits=screen)
     crop = 0

@@ -58,7 +58,7 @@ const describe = (hit, options) => {
     form: stored ? { ...fp.form, ...fp.stored_form } : fp.form, drawn, heading: fp.heading, enabled: fp.enabled,
     opaque: OPAQUE.has(e.tagName) || (e.tagName.includes("-") && !e.shadowRoot && !P.text(e)),
     coveredBy: over ? P.norm(`${top.tagName.toLowerCase()} ${P.text(top).slice(0, 80)}`) : "",
-    childFrame: e.tagName === "IFRAME" || e.tagName === "FRAME",
+    childFrame: e.tagName === "IFRAME" || e.tagName === "FRAME", view: P.viewport(), secrets: P.secretRects(),
   };
 };
 // A label stands for its control, in both directions.

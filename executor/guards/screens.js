@@ -69,12 +69,12 @@ P.screens = () => {
   return out.slice(0, 8);
 };
 
-P.signals = () => {
+P.signals = (screens) => {
   const out = [];
   const passwords = P.all(document, "input[type=password]").filter(P.visible);
   if (passwords.length) out.push("login_form");
   if (location.pathname === C.loginPath) out.push("login_path");
-  for (const s of P.screens()) if (C.permissionWords.some((w) => s.text.toLowerCase().includes(w.toLowerCase()))) out.push("permission_dialog");
+  for (const s of screens) if (C.permissionWords.some((w) => s.text.toLowerCase().includes(w.toLowerCase()))) out.push("permission_dialog");
   return [...new Set(out)];
 };
 const secrets = () => [
@@ -87,12 +87,14 @@ P.secretRects = () => ({
 });
 P.toasts = () =>
   (C.toast ? P.all(document, C.toast) : []).filter(P.visible).map(P.text).filter(Boolean).join(" | ").slice(0, 400);
-P.pulse = () => ({ state: hash(P.state()), toast: P.toasts(), loaded: document.readyState === "complete" });
+// Every answer that a capture may follow says where the secrets are: no question of its own is needed for that.
+P.pulse = () => ({ state: hash(P.state()), toast: P.toasts(), loaded: document.readyState === "complete", secrets: P.secretRects() });
 P.look = () => {
+  const screens = P.screens();
   const shown = C.account ? document.querySelector(C.account) : null;
   return {
     url: P.address(), title: document.title, state: P.state(), skeleton: P.skeleton(), account: shown ? P.text(shown) : "",
-    signals: P.signals(), screens: P.screens(), toast: P.toasts(),
+    signals: P.signals(screens), screens, toast: P.toasts(), secrets: P.secretRects(),
   };
 };
 globalThis.__proofreel = P;

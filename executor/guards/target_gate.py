@@ -29,7 +29,10 @@ KEPT_TARGETS = 64
 EVENT_WAIT_MS = 500
 """How long the first report of a delivered event may be under way."""
 LIMIT_TEXT = 400
-DISPATCH_MARK = "(e, type) => { e.dispatchEvent(new Event(type, {composed: true})); }"
+DISPATCH_MARK = (
+    "(all, type) => { if (all.length === 1) all[0].dispatchEvent(new Event(type, {composed: true}));"
+    " return all.length; }"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,12 @@ def gate_check(report: GateReport) -> Check:
     return Check(guard="gate", verdict="pass", measures=measures)
 
 
+def _options(fields: FieldMap | None) -> dict[str, Any]:
+    if fields is None:
+        return {}
+    return {"formSelector": fields.form_selector, "drawn": dict(fields.drawn_selectors)}
+
+
 class TargetGate:
     """Observes elements of one page and arms the gate for them."""
 
@@ -130,30 +139,42 @@ class TargetGate:
 
         Returns ``None`` when there is nothing. A point inside a closed shadow root or a frame is followed into it.
         """
-        options: dict[str, Any] = {}
-        if fields is not None:
-            options = {"formSelector": fields.form_selector, "drawn": dict(fields.drawn_selectors)}
+        options = _options(fields)
         if isinstance(where, Point):
             return self._observe_point(where, options, fields)
         return self._observe_marked(where, options, fields)
 
+    def observe_only(self, locator: Locator, *, fields: FieldMap | None = None) -> tuple[int, Target | None]:
+        """How many elements the locator finds now, and the element if it is one: asked and observed at once.
+
+        Raises:
+            playwright.sync_api.Error: the selector is not valid, or the page went away.
+        """
+        count = self._send_mark(locator)
+        if count != 1:
+            return count, None
+        return count, self._observe_marked(locator, _options(fields), fields, sent=True)
+
     def _observe_marked(
-        self, locator: Locator, options: dict[str, Any], fields: FieldMap | None
+        self, locator: Locator, options: dict[str, Any], fields: FieldMap | None, *, sent: bool = False
     ) -> Target | None:
         try:
-            seen = self._mark(locator, options)
+            seen = self._marked(locator, options) if sent or self._send_mark(locator) == 1 else None
             if seen is not None and not self._in_view(seen):
                 locator.scroll_into_view_if_needed()
-                seen = self._mark(locator, options)
+                seen = self._marked(locator, options) if self._send_mark(locator) == 1 else None
         except (PlaywrightError, WorldGone):
             return None
         return None if seen is None else self._keep(seen.raw, seen.place, seen.offset, fields)
 
-    def _mark(self, locator: Locator, options: dict[str, Any]) -> _Seen | None:
+    def _send_mark(self, locator: Locator) -> int:
         """Hand the located element into the script's world: by an event that only the script knows."""
         self.world.places()  # frames that came since have the script before the event comes
         self.world.take(lambda m: m.body["kind"] == "mark")
-        locator.evaluate(DISPATCH_MARK, self.world.mark)
+        return int(locator.evaluate_all(DISPATCH_MARK, self.world.mark))
+
+    def _marked(self, locator: Locator, options: dict[str, Any]) -> _Seen | None:
+        """What the script says about the element that was handed in."""
         marks = self.world.take(lambda m: m.body["kind"] == "mark", limit_ms=EVENT_WAIT_MS)
         place = next((p for p in self.world.places() if marks and p.unique_id == marks[-1].place), None)
         raw = None if place is None else self.world.call("observeMarked", options, place=place)
@@ -168,7 +189,7 @@ class TargetGate:
 
     def _in_view(self, seen: _Seen) -> bool:
         """Is the middle of the element within the page's viewport?"""
-        view = self.world.call("viewport")
+        view = seen.raw["view"] if self.world.is_main(seen.place) else self.world.call("viewport")
         x, y = seen.raw["x"] + seen.offset[0], seen.raw["y"] + seen.offset[1]
         return bool(0 <= x < view["width"] and 0 <= y < view["height"])
 
@@ -256,7 +277,8 @@ class TargetGate:
         live = self._live.get(target.context_id)
         if live is None:
             return GateReport(blocked=True, expected="a target of the open page", found="one that is gone")
-        self.disarm_quietly()
+        if self._armed is not None:
+            self.disarm_quietly()
         number = secrets.token_hex(8)
         try:
             for place in self.world.places():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -54,6 +55,16 @@ class Message:
     body: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Where one frame's secret fields were, as its last answer said."""
+
+    place: str
+    answer: dict[str, Any]
+    at_s: float
+    """``time.monotonic``."""
+
+
 class WorldGone(WorldError):
     """The document that was asked is no longer there: the page navigated."""
 
@@ -65,6 +76,8 @@ class IsolatedWorld:
         self.page = page
         self.mark = f"x-{secrets.token_hex(12)}"
         self.messages: list[Message] = []
+        self.sighting: Sighting | None = None
+        """The newest answer about secret fields, of whichever frame."""
         self._binding = f"b{secrets.token_hex(12)}"
         self._source = script.build(rules, binding=self._binding, mark=self.mark)
         self._places: dict[str, Place] = {}
@@ -164,7 +177,7 @@ class IsolatedWorld:
             WorldGone: the frame navigated meanwhile.
         """
         where = place or self.main()
-        return self._evaluate(
+        answer = self._evaluate(
             where.session,
             "Runtime.evaluate",
             {
@@ -173,6 +186,9 @@ class IsolatedWorld:
                 "returnByValue": True,
             },
         )
+        if isinstance(answer, dict) and "secrets" in answer:
+            self.sighting = Sighting(where.unique_id, answer["secrets"], time.monotonic())
+        return answer
 
     def call_on_node(self, function: str, backend_node: int, *args: object, place: Place) -> Any:  # noqa: ANN401
         """Call the script with a node found by the browser, also one inside a closed shadow root."""

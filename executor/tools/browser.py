@@ -92,6 +92,8 @@ class BrowserTool:
         self._dialogs: list[NativeDialog] = []
         self._accept = ""
         self._troubles: set[str] = set()
+        self._shown = ""
+        """What a toast said at the last look: it is no answer to the next action."""
         self._owns_context = owns_context
         page.on("dialog", self._on_dialog)
         page.on("response", self._on_response)
@@ -149,9 +151,9 @@ class BrowserTool:
             WorldError: there is no page to observe.
         """
         began = time.perf_counter_ns()
-        frame = self.camera.capture()
-        parts = self._read_all("look")
+        frame, parts = self.camera.capture_with(lambda: self._read_all("look"))
         main = parts[0]
+        self._shown = main["toast"]
         signals = sorted({*self._troubles, *(s for part in parts for s in part["signals"])})
         dialogs, self._dialogs = tuple(self._dialogs), []
         self._troubles = set()
@@ -207,19 +209,17 @@ class BrowserTool:
         for selector in selectors:
             found = base.locator(selector).locator("visible=true")
             try:
-                count = found.count()
+                count, target = self.gate.observe_only(found, fields=fields)
                 if count > 1 and label:
                     shown = [texts.same(t, label) for t in found.all_inner_texts()[:MANY_MATCHES]]
                     if shown.count(True) == 1:
-                        found, count = found.nth(shown.index(True)), 1
+                        target = self.gate.observe(found.nth(shown.index(True)), fields=fields)
             except PlaywrightError as error:
                 raise ConfigError(
                     f"selector {selector!r}: {first_line(error)}", remedy="correct the selector"
                 ) from error
-            if count == 1:
-                target = self.gate.observe(found, fields=fields)
-                if target is not None:
-                    return replace(target, selector=selector)
+            if target is not None:
+                return replace(target, selector=selector)
         return None
 
     def probe(self) -> ProbeAnswer:
@@ -347,7 +347,7 @@ class BrowserTool:
         began = time.perf_counter_ns()
         self.hold.begin(rule if step.writes else None, intent)
         known_dialogs = len(self._dialogs)
-        shown = self._toast() if step.writes else ""
+        shown = self._shown if step.writes else ""
         failure, toast, waited_ns = "", "", 0
         try:
             report = self.inputs.give(step, target)
@@ -375,12 +375,6 @@ class BrowserTool:
             enforce=self.mode == "guarded",
             login_path=self.rules.login_path,
         )
-
-    def _toast(self) -> str:
-        try:
-            return str(self.world.call("toasts"))
-        except WorldGone:
-            return ""
 
     def _settle(self, settle: Settle, *, awaits_write: bool = False, shown: str = "") -> str:
         return wait_until_quiet(self.world, self.hold, settle, awaits_write=awaits_write, shown=shown)
