@@ -62,6 +62,8 @@ class TargetSection(_Strict, frozen=True, kw_only=True):
     recipe: str
     """YAML that describes the target's actions: a path, or the name of one that ships with proofreel."""
     language: str = "zh"
+    sandbox: bool = False
+    """True for a system whose business isn't real: only there 'proofreel drill' may write."""
     service: AccountSection
     readback: AccountSection
     """Another account than the service's: who wrote does not judge."""

@@ -27,6 +27,7 @@ COMMANDS = {
     "approvals": "executor.cli.people_commands:approvals",
     "takeover": "executor.cli.people_commands:takeover",
     "compensate": "executor.cli.people_commands:compensate",
+    "drill": "executor.cli.drill_command:drill_command",
     "settlement": "executor.cli.month_commands:settlement",
     "reconcile": "executor.cli.month_commands:reconcile",
     "export": "executor.cli.evidence_commands:export",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ import mcp_types
 import orjson
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from domain.errors import ConfigError
@@ -114,13 +116,14 @@ class McpCaller:
         server = self._server
         async with contextlib.AsyncExitStack() as stack:
             if server.command:
-                client = Client(self._parameters(), read_timeout_seconds=CALL_TIMEOUT_S, cache=None)
+                # The process's own standard error: a replaced one may have no descriptor to hand to a child.
+                transport = stdio_client(self._parameters(), errlog=sys.__stderr__ or sys.stderr)
             else:
                 headers = {"Authorization": f"Bearer {server.token}"} if server.token else {}
                 http = httpx2.AsyncClient(headers=headers, timeout=CALL_TIMEOUT_S, trust_env=False)
                 await stack.enter_async_context(http)
                 transport = streamable_http_client(server.url, http_client=http)
-                client = Client(transport, read_timeout_seconds=CALL_TIMEOUT_S, cache=None)
+            client = Client(transport, read_timeout_seconds=CALL_TIMEOUT_S, cache=None)
             yield await stack.enter_async_context(client)
 
     def _parameters(self) -> StdioServerParameters:

@@ -166,6 +166,8 @@ class FakeVendor:
             "month": bill.month,
             "counterparty_id": f"id of {bill.counterparty}",
         }
+        if bill.status == "pending":
+            bill.handled = {}
 
     def pass_time(self) -> None:
         """Let everything happen that the vendor does later by itself."""
