@@ -135,6 +135,9 @@ def _create(connection: Connection) -> None:
     try:
         if not sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+        if inspect(connection).has_table(schema.record_format.name):
+            connection.exec_driver_sql("COMMIT")
+            return  # somebody else made it while we waited for the lock
         schema.metadata.create_all(connection)
         if sqlite:
             for statement in schema.sqlite_guards():

@@ -47,7 +47,8 @@ DECLARE
   stream_tag bytea;
   last_version bigint;
   previous bytea;
-  entry bytea;
+  entries bytea[] := '{}';
+  unsaved int := 1;
   node bytea;
   carry bigint;
   top bytea;
@@ -72,6 +73,13 @@ BEGIN
 
   FOR i IN 1 .. cardinality(p_bodies) LOOP
     IF stream_now IS DISTINCT FROM p_streams[i] THEN
+      IF i > 1 THEN
+        -- The stream's tail is looked up below, so what this call has made so far must be in the table.
+        INSERT INTO event (tenant, position, stream, version, event_id, name, recorded_at_us, entry_hash, body)
+          SELECT p_tenant, head.size + n, p_streams[n], p_versions[n], p_event_ids[n], p_names[n], at_now,
+                 entries[n], p_bodies[n] FROM generate_series(unsaved, i - 1) AS n;
+        unsaved := i;
+      END IF;
       stream_now := p_streams[i];
       stream_tag := substr(sha256(
         'proofreel-stream/v1'::bytea || '\x00'::bytea || convert_to(p_tenant, 'UTF8') || '\x00'::bytea
@@ -91,8 +99,7 @@ BEGIN
     pos := pos + 1;
     last_version := last_version + 1;
     previous := sha256('\x02'::bytea || previous || sha256(p_bodies[i]) || int8send(pos) || int8send(at_now));
-    INSERT INTO event (tenant, position, stream, version, event_id, name, recorded_at_us, entry_hash, body)
-      VALUES (p_tenant, pos, stream_now, last_version, p_event_ids[i], p_names[i], at_now, previous, p_bodies[i]);
+    entries[i] := previous;
     node := sha256('\x0001'::bytea || stream_tag || int4send(last_version::int) || previous);
     WHILE carry & 1 = 1 LOOP
       node := sha256('\x01'::bytea || substr(node_list, length(node_list) - 31) || node);
@@ -101,6 +108,9 @@ BEGIN
     END LOOP;
     node_list := node_list || node;
   END LOOP;
+  INSERT INTO event (tenant, position, stream, version, event_id, name, recorded_at_us, entry_hash, body)
+    SELECT p_tenant, head.size + n, p_streams[n], p_versions[n], p_event_ids[n], p_names[n], at_now,
+           entries[n], p_bodies[n] FROM generate_series(unsaved, cardinality(p_bodies)) AS n;
 
   IF p_claim IS NOT NULL THEN
     SELECT * INTO held FROM claim c

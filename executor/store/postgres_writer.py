@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CHANNEL: Final = "proofreel"
 """NOTIFY channel; the payload is a tenant."""
 HINT_EVERY_S: Final = 0.05
-"""A process gives at most this many hints: NOTIFY takes one lock for the whole server when it commits."""
+"""Seconds between two hints of a process, at least."""
 _CALL: Final = (
     "SELECT first_position, last_position, at_us, log_root FROM proofreel_append("
     "%s, %s::text[], %s::bigint[], %s::text[], %s::text[], %s::bytea[], %s,"
@@ -48,8 +48,9 @@ class PostgresWriter:
     def __init__(self, engine: Engine, clock: Clock | None) -> None:
         self._engine = engine
         self._clock = clock
-        self._hinted: dict[str, float] = {}
+        self._hinted = 0.0
         self._hints = threading.Lock()
+        self._hint_session: psycopg.Connection[Any] | None = None
 
     def write(self, requests: Sequence[Request]) -> list[Placed]:
         """Append all requests in one transaction; raises ``Refused`` or the driver's error, then nothing is stored."""
@@ -73,17 +74,38 @@ class PostgresWriter:
         return placed
 
     def hint(self, tenant: str) -> None:
-        """Wake readers that listen. Only a hint: a failure is ignored, since readers poll as well."""
+        """Wake readers that listen, now and then. Only a hint: a failure is ignored, since readers poll as well.
+
+        It has a session of its own that waits for no disk: a NOTIFY commits under one lock for the whole server.
+        """
         now = time.monotonic()
-        with self._hints:
-            if now - self._hinted.get(tenant, 0.0) < HINT_EVERY_S:
-                return
-            self._hinted[tenant] = now
-        with self._engine.connect() as connection:
-            connection.exec_driver_sql("SELECT pg_notify(%s, %s)", (CHANNEL, tenant))
+        if now - self._hinted < HINT_EVERY_S or not self._hints.acquire(blocking=False):
+            return
+        try:
+            self._hinted = now
+            self._hinting().execute("SELECT pg_notify(%s, %s)", (CHANNEL, tenant))
+        except psycopg.Error:
+            self._end_hinting()
+        finally:
+            self._hints.release()
+
+    def _hinting(self) -> psycopg.Connection[Any]:
+        if self._hint_session is None:
+            pooled = self._engine.raw_connection()
+            self._hint_session = cast("psycopg.Connection[Any]", pooled.driver_connection)
+            pooled.detach()  # its setting must not come back into the pool
+            self._hint_session.execute("SET synchronous_commit = off")
+        return self._hint_session
+
+    def _end_hinting(self) -> None:
+        session, self._hint_session = self._hint_session, None
+        if session is not None:
+            session.close()
 
     def reset(self) -> None:
-        """Forget pooled connections; the next request opens a new one."""
+        """Forget all connections; the next request opens a new one."""
+        with self._hints:
+            self._end_hinting()
         self._engine.dispose()
 
     def _call(self, connection: psycopg.Connection[Any], request: Request) -> Placed:
