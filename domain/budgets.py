@@ -1,4 +1,4 @@
-"""Budgets of a run with no way round (G7): steps, stuck length, success rate.
+"""Budgets of a run with no way round (G7): steps, stuck length, success rate, time and tokens.
 
 Stuck means the same document state *and* the same intent: three productive marks in a row on a list that looks alike
 are not stuck (a measured false alarm of the published rule, which looks at frames alone).
@@ -22,6 +22,10 @@ class Budget:
     min_success_percent: int = 50
     success_after_steps: int = 8
     """The success rate counts once so many steps were made."""
+    max_seconds: int = 900
+    """From the first look to the last, people's answers not counted."""
+    max_tokens: int = 200_000
+    """Tokens of a model, sent and received; nothing is spent where none is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,9 @@ class Spent:
     succeeded: int = 0
     same_state: int = 1
     last_state: str = ""
+    elapsed_us: int = 0
+    """Microseconds since the work began; the caller's clock says so."""
+    tokens: int = 0
 
 
 def spend(spent: Spent, *, state: str, succeeded: bool) -> Spent:
@@ -64,6 +71,18 @@ def exceeded(budget: Budget, spent: Spent) -> Check | None:
             found=f"{spent.same_state} equal states with the same intent",
             measures={"same_state": spent.same_state},
         )
+    for used, limit, unit in (
+        (spent.elapsed_us // 1_000_000, budget.max_seconds, "seconds"),
+        (spent.tokens, budget.max_tokens, "tokens"),
+    ):
+        if used >= limit:
+            return Check(
+                guard="budget",
+                verdict="budget_exhausted",
+                expected=f"fewer than {limit} {unit}",
+                found=f"{used} {unit}",
+                measures={unit: used},
+            )
     percent = 100 * spent.succeeded // spent.steps if spent.steps else 100
     if spent.steps >= budget.success_after_steps and percent < budget.min_success_percent:
         return Check(

@@ -83,6 +83,8 @@ class BudgetSection(_Strict, frozen=True, kw_only=True):
     stuck_frames: AtLeastOne = 3
     min_success_percent: Annotated[int, msgspec.Meta(ge=0, le=100)] = 50
     success_after_steps: AtLeastOne = 8
+    max_seconds: AtLeastOne = 900
+    max_tokens: AtLeastOne = 200_000
 
 
 class PolicySection(_Strict, frozen=True, kw_only=True):

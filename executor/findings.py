@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from domain import events as e
 from domain.task import TaskState
-from domain.values import BusinessState, Check, Intent
+from domain.values import BusinessState, Check, Intent, Verdict
 from executor.readback import ReadbackFact
 from executor.runtime.jobs import Ended
 from executor.runtime.streams import TaskStream
@@ -16,6 +16,10 @@ TELLING = frozenset({"status", "ledger_lines"})
 """Differences that are named first."""
 MOST_NAMED = 2
 """Differences named in a sentence; the event has them all."""
+STEPS_NAMED = 5
+"""Steps named when a budget stops a task; the record has them all."""
+BUDGETS: frozenset[Verdict] = frozenset({"budget_exhausted", "stuck", "low_success"})
+"""Verdicts by which a budget stops a run (G7)."""
 
 
 def snapshot_check(snapshot: BusinessState, intent: Intent, *, starts_from: Sequence[str] = ()) -> Check:
@@ -125,3 +129,22 @@ def last_word(stream: TaskStream) -> tuple[str, str]:
             case _:
                 continue
     return "pass", ""
+
+
+def steps_in_words(facts: Sequence[e.Event]) -> str:
+    """The last steps and what came of each, oldest first: what a person needs to know of a task that was stopped."""
+    labels: dict[str, str] = {}
+    lines: list[str] = []
+    for fact in facts:
+        match fact:
+            case e.ActionProposed():
+                labels[fact.action_id] = f"{fact.kind} {fact.label or fact.target}".strip()
+            case e.ActionExecuted():
+                lines.append(f"{labels.get(fact.action_id, 'step')}: done")
+            case e.ActionBlocked() | e.ActionFailed():
+                lines.append(f"{labels.get(fact.action_id, 'step')}: {fact.verdict}")
+            case e.ActionOutcomeUnknown():
+                lines.append(f"{labels.get(fact.action_id, 'step')}: unknown")
+            case _:
+                continue
+    return "; ".join(lines[-STEPS_NAMED:])

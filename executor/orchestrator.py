@@ -8,7 +8,7 @@ person can understand, and none of them repeats a write.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain import commands as c
 from domain import events as e
@@ -29,6 +29,7 @@ from executor.findings import (
     last_word,
     refused_by_target,
     snapshot_check,
+    steps_in_words,
     was_denied,
 )
 from executor.orders import WorkOrder
@@ -269,6 +270,9 @@ class Orchestrator:
         if check.verdict in AUTH_VERDICTS or check.verdict in {"already_in_progress", "denied_by_policy"}:
             self._fail(stream, check)
             return
+        if check.guard == "budget":
+            history = steps_in_words(stream.history())
+            check = replace(check, found=f"{check.found}; last steps: {history or 'none'}")
         severity: Severity = "medium" if check.verdict == "page_changed" else "high"
         self._hand_over(stream, check, severity)
 

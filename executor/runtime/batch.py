@@ -10,10 +10,13 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from domain import events as e
 from domain.errors import VersionConflict, WorldError
 from domain.ids import RunId, Sha256
+from domain.values import Verdict
+from executor.findings import BUDGETS
 from executor.orchestrator import Orchestrator, Outcome
 from executor.orders import Batch, WorkOrder
 from executor.readback import ReadLane
@@ -97,6 +100,8 @@ class BatchRunner:
             outcomes.append(outcome)
             if progress:
                 progress(number, total, outcome, order)
+            if outcome.verdict in BUDGETS and outcome.status == "taken_over" and not self._was_known(outcome):
+                return self._escalate(outcome, outcomes)
         if second_look:
             outcomes = [
                 self._orchestrator.second_look(order) if outcome.status != "conflict" else outcome
@@ -105,6 +110,22 @@ class BatchRunner:
         result = BatchResult(run_id=self._batch.run_id, outcomes=tuple(outcomes))
         self._end(result)
         return result
+
+    def _was_known(self, outcome: Outcome) -> bool:
+        """True if the run was stopped for this task before: started again, it goes on with the others."""
+        return any(
+            isinstance(fact, e.RunEscalated) and outcome.task_id in fact.reason for fact in self._run.facts
+        )
+
+    def _escalate(self, stopped: Outcome, outcomes: Sequence[Outcome]) -> BatchResult:
+        """A budget ends the run (G7): its task is in a person's queue, the orders behind it are not begun."""
+        reason = f"task {stopped.task_id} ({stopped.bill_id}): {stopped.reason}"
+        self._run.append(
+            e.RunEscalated(verdict=cast("Verdict", stopped.verdict), reason=reason, steps=stopped.steps)
+        )
+        behind = self._batch.orders[len(outcomes) :]
+        rest = [self._orchestrator.look_at(order) for order in behind]
+        return BatchResult(run_id=self._batch.run_id, outcomes=(*outcomes, *rest))
 
     def _look_before(self, order: WorkOrder, earlier: Sequence[WorkOrder]) -> None:
         """Look a second time at what this order is about to change further: afterwards it would look reversed."""

@@ -117,7 +117,7 @@ class ModelRunner:
         hands.goto(self._kit.origin + self._drive.start.format(bill_id=job.intent.bill_id))
         self._drive.done.begin()
         look = self._book.observe(job, hands)
-        state = LoopState(look=look, screen=self._screen(look))
+        state = LoopState(look=look, screen=self._screen(look), began_us=self._kit.clock.now_us())
         if self._drive.done.reached():
             return Ended(how="stopped", check=self._by_others(job))
         record = self._record_for(job, state)
@@ -180,6 +180,7 @@ class ModelRunner:
 
     def _batch(self, job: Job, hands: PointingHands, turn: Turn, state: LoopState) -> _Acted:
         """Try the actions in order until one of them ends the loop or is dropped."""
+        state.charge(turn.usage, now_us=self._kit.clock.now_us())
         for action in turn.actions:
             over = exceeded(self._kit.budget, state.spent)
             if over is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from domain import commands as c
 from domain import events as e
@@ -13,7 +13,7 @@ from domain.idempotency import action_digest
 from domain.ids import ActionId
 from domain.values import Check, FrameRef
 from executor.guards.base import first_stop
-from executor.models.base import Screen
+from executor.models.base import Screen, Usage
 from executor.runtime.jobs import Job
 from executor.runtime.kit import Kit
 from executor.runtime.loop_steps import Planned
@@ -30,6 +30,13 @@ class LoopState:
     screen: Screen
     """What the model was shown last."""
     spent: Spent = field(default_factory=Spent)
+    began_us: int = 0
+    """When the work began, in microseconds since 1970 (UTC)."""
+
+    def charge(self, usage: Usage, *, now_us: int) -> None:
+        """Count a model's answer and the time until now; what a provider doesn't report costs nothing."""
+        used = max(usage.input_tokens, 0) + max(usage.output_tokens, 0)
+        self.spent = replace(self.spent, elapsed_us=now_us - self.began_us, tokens=self.spent.tokens + used)
 
 
 class LoopRecord:

@@ -8,6 +8,7 @@ to a person, never to a guess (B2).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, assert_never
 
 from domain import commands as c
@@ -38,10 +39,12 @@ class StepRunner:
         self._look: Look | None = None
         self._spent = Spent()
         self._number = 0
+        self._began_us = 0
 
     def run(self, job: Job) -> Ended:
         """Perform all steps in order; what stops them for no final reason is planned again once, from the start."""
         self._spent = Spent()
+        self._began_us = self._kit.clock.now_us()
         self._close_left_open(job.stream)
         for _ in range(MAX_PLANS):
             ended = self._plan(job)
@@ -78,7 +81,8 @@ class StepRunner:
         fields = self._kit.recipe.field_map(section)
         blocked = Check(guard="steps", verdict="pass")
         for _ in range(MAX_TRIES):
-            over = exceeded(self._kit.budget, self._spent)
+            elapsed_us = self._kit.clock.now_us() - self._began_us
+            over = exceeded(self._kit.budget, replace(self._spent, elapsed_us=elapsed_us))
             if over is not None:
                 return Ended(how="stopped", check=over)
             ended = self._try(job, section, step, fields)

@@ -92,3 +92,17 @@ def test_stuck_is_the_length_of_the_last_equal_run(steps: list[tuple[str, bool]]
             break
         run += 1
     assert after(*steps).same_state == max(run, 1)
+
+
+def test_time_that_is_used_up_stops_the_work() -> None:
+    over = exceeded(Budget(max_seconds=60), Spent(elapsed_us=60_000_000))
+    assert over is not None
+    assert (over.verdict, over.found, over.measures) == ("budget_exhausted", "60 seconds", {"seconds": 60})
+    assert exceeded(Budget(max_seconds=60), Spent(elapsed_us=59_999_999)) is None
+
+
+def test_tokens_that_are_used_up_stop_the_work() -> None:
+    over = exceeded(Budget(max_tokens=1000), Spent(tokens=1000))
+    assert over is not None
+    assert (over.verdict, over.found) == ("budget_exhausted", "1000 tokens")
+    assert exceeded(Budget(max_tokens=1000), Spent(tokens=999)) is None

@@ -290,6 +290,7 @@ def test_a_redesigned_page_reaches_a_person_and_is_never_guessed_at(bench: Bench
     [
         (Budget(max_steps=3), "budget_exhausted"),
         (Budget(stuck_frames=1), "stuck"),
+        (Budget(max_seconds=0), "budget_exhausted"),
     ],
 )
 def test_a_budget_stops_the_task_for_a_person(
@@ -300,3 +301,4 @@ def test_a_budget_stops_the_task_for_a_person(
     assert (outcome.status, outcome.verdict) == ("taken_over", verdict)
     assert vendor.posts == []
     assert [alert["kind"] for alert in bench.told] == ["takeover"]
+    assert "; last steps: " in outcome.reason

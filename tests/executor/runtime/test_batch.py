@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from domain import events as e
+from domain.budgets import Budget
 from domain.errors import WorldError
 from domain.ids import run_stream
 from domain.policy import WritePolicy
@@ -177,3 +178,31 @@ def test_a_run_s_facts_from_two_writers_stand_one_after_the_other(make_bench: Be
     for stream in streams:
         stream.append(e.RunResumed(unsettled=0))
     assert len(streams[0].load()) == 2
+
+
+def test_a_budget_ends_the_run_as_an_escalation_and_hands_its_task_over(
+    make_bench: Benches, vendor: FakeVendor
+) -> None:
+    bench = make_bench(budget=Budget(max_steps=3))
+    result = bench.runner([bench.order(BILL), bench.order(OTHER_BILL)]).run()
+    assert [outcome.status for outcome in result.outcomes] == ["taken_over", "new"]
+    facts = run_facts(bench, result)
+    assert kinds(facts)[-1] == "RunEscalated"
+    (escalated,) = [fact for fact in facts if isinstance(fact, e.RunEscalated)]
+    assert escalated.verdict == "budget_exhausted"
+    assert BILL in escalated.reason
+    assert "last steps: select" in escalated.reason
+    assert escalated.steps == 3
+    assert vendor.posts == []
+    assert [alert["kind"] for alert in bench.told] == ["takeover"]
+
+
+def test_a_run_that_was_escalated_goes_on_with_the_other_orders_when_it_is_started_again(
+    make_bench: Benches, vendor: FakeVendor
+) -> None:
+    one, other = make_bench(budget=Budget(max_steps=3)), make_bench()
+    one.runner([one.order(BILL), one.order(OTHER_BILL)]).run()
+    result = other.runner([other.order(BILL), other.order(OTHER_BILL)]).run()
+    assert [outcome.status for outcome in result.outcomes] == ["taken_over", "succeeded"]
+    assert [post[1] for post in vendor.posts] == [OTHER_BILL]
+    assert kinds(run_facts(other, result)).count("RunEscalated") == 1
