@@ -8,19 +8,21 @@ Rules enforced here:
   with the desk. A forwarded request is refused because behind a proxy every peer looks local.
 - A WebSocket is opened only by our own pages: browsers send cookies with cross-site WebSockets and don't
   apply CORS to them.
+- With configured access (``oidc``) the desk may be served to a network, and who looks is asked on every request.
 - What a viewer may not read doesn't exist for them; routes answer 404, never 403.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse
 
 from domain.errors import ConfigError
+from replay_ui.roles import Viewer
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -28,21 +30,9 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_TURNED_AWAY: Final = "This desk is not served to you: use its own name, directly.\n"
 _CLOSE_POLICY: Final = 1008
 """WebSocket close code "policy violation" (RFC 6455, 7.4.1)."""
-
-
-class Viewer(NamedTuple):
-    """The person who looks."""
-
-    name: str
-    """How they are named on record."""
-    tenants: Container[str]
-    """Tenants whose evidence they may read."""
-
-    def may_read(self, tenant: str) -> bool:
-        """Whether evidence of ``tenant`` exists for this viewer."""
-        return tenant in self.tenants
 
 
 class Access(Protocol):
@@ -52,8 +42,15 @@ class Access(Protocol):
     def local_only(self) -> bool:
         """Whether the desk must stay on the loopback interface."""
 
+    @property
+    def secure(self) -> bool:
+        """Whether browsers reach the desk over TLS, so that cookies travel over nothing else."""
+
     def admits(self, connection: HTTPConnection) -> bool:
         """Whether the connection may reach the desk at all, its log-in page included."""
+
+    def account(self, connection: HTTPConnection) -> str:
+        """Who is signed in, for the identity provider; empty for nobody, and where there is no provider."""
 
     def viewer(self, connection: HTTPConnection) -> Viewer | None:
         """Who looks, or None where nobody is logged in."""
@@ -68,6 +65,7 @@ class LocalAccess:
     """
 
     local_only = True
+    secure = False
 
     def __init__(self, tenants: Container[str], *, name: str = "person:local") -> None:
         self._viewer = Viewer(name, tenants)
@@ -81,6 +79,10 @@ class LocalAccess:
             and is_loopback(host_name(connection.headers.get("host", "")))
             and not any(name in connection.headers for name in _FORWARDED)
         )
+
+    def account(self, connection: HTTPConnection) -> str:  # noqa: ARG002 - part of Access
+        """Nobody signs in here."""
+        return ""
 
     def viewer(self, connection: HTTPConnection) -> Viewer | None:
         """The local user, where the connection is theirs."""
@@ -114,7 +116,7 @@ def check_bind(host: str, access: Access) -> None:
     if access.local_only and not is_loopback(host):
         raise ConfigError(
             f"the desk has no access control and can't be served on {host}",
-            remedy="bind to 127.0.0.1, or configure access",
+            remedy="bind to 127.0.0.1, or configure access with --access",
         )
 
 
@@ -152,4 +154,4 @@ class Door:
         elif admitted:
             await self._app(scope, receive, send)
         else:
-            await PlainTextResponse("This desk is served to this machine only.\n", 403)(scope, receive, send)
+            await PlainTextResponse(_TURNED_AWAY, 403)(scope, receive, send)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 from PIL import Image, ImageDraw
@@ -22,9 +22,12 @@ from domain.ids import TenantId
 from replay_ui.components.blocks import when
 from replay_ui.components.sheet import take_followed
 from replay_ui.i18n import LANGUAGES, Words, choose
-from replay_ui.session import opened, readable_tenants
+from replay_ui.session import account, opened, readable_tenants, viewer
 from replay_ui.views import chain, metrics, month, queue, replay, runs
 from replay_ui.views.common import CHAIN, METRICS, MONTH, QUEUE, REPLAY, RUNS, View
+
+if TYPE_CHECKING:
+    from replay_ui.roles import Viewer
 
 # Path → title, icon and content of each page. A string here would be shown: Streamlit runs this file as a script.
 PAGES: Final[dict[str, tuple[str, str, Callable[[View], None]]]] = {
@@ -56,7 +59,7 @@ def main() -> None:
     st.set_page_config(page_title="Proofreel", page_icon=icon(), layout="wide")
     st.html(_STYLE)
     pages = {path: a_page(path, words) for path in PAGES}
-    current = st.navigation(list(pages.values()))
+    current = st.navigation(list(pages.values()), position="sidebar" if viewer() else "hidden")
     followed = take_followed()
     if followed is not None and followed[0] in pages:
         path, parameters = followed
@@ -96,19 +99,45 @@ def a_page(path: str, words: Words) -> st.Page:
 
 def framed(path: str, words: Words, content: Callable[[View], None]) -> None:
     """The page between its title and the sidebar; an error of ours is one line with its remedy."""
-    st.title(words(PAGES[path][0]), anchor=False)
     try:
-        tenants = readable_tenants()
+        who = viewer()
+        if who is None:
+            sign_in(words)
+            return
+        st.title(words(PAGES[path][0]), anchor=False)
+        tenants = readable_tenants(who)
         tenant = pick_tenant(tenants)
-        sidebar(words, tenant, tenants)
+        sidebar(words, tenant, tenants, who)
         if tenant is None:
             st.info(words("no_tenant"))
             return
-        actions = opened().actions
-        now_us = time.time_ns() // 1000
-        content(View(desk=opened().desk, tenant=tenant, words=words, now_us=now_us, actions=actions))
+        content(
+            View(
+                desk=opened().desk,
+                tenant=tenant,
+                words=words,
+                now_us=time.time_ns() // 1000,
+                actions=opened().actions,
+                viewer=who,
+                openings=opened().openings,
+            )
+        )
     except ProofreelError as error:
         st.error(str(error).replace("[", "\\["))
+
+
+def sign_in(words: Words) -> None:
+    """What is shown to somebody whom the desk doesn't know: the way in, and nothing else."""
+    name = account()
+    _, middle, _ = st.columns((3, 4, 3))
+    with middle, st.container(border=True):
+        st.title("Proofreel", anchor=False)
+        if name:
+            st.info(words("sign_in.unlisted", account=name.replace("[", "\\[")))
+            st.button(words("sign_in.leave"), on_click=st.logout)
+        else:
+            st.text(words("sign_in.why"))
+            st.button(words("sign_in.enter"), type="primary", on_click=st.login)
 
 
 def pick_tenant(tenants: list[TenantId]) -> TenantId | None:
@@ -125,8 +154,8 @@ def pick_tenant(tenants: list[TenantId]) -> TenantId | None:
     return tenant
 
 
-def sidebar(words: Words, tenant: TenantId | None, tenants: list[TenantId]) -> None:
-    """Tenant, language, and how far the desk sees."""
+def sidebar(words: Words, tenant: TenantId | None, tenants: list[TenantId], who: Viewer) -> None:
+    """Tenant, language, how far the desk sees, and who looks."""
     with st.sidebar:
         if len(tenants) > 1:
             st.session_state["tenant-picker"] = tenant
@@ -147,6 +176,16 @@ def sidebar(words: Words, tenant: TenantId | None, tenants: list[TenantId]) -> N
         st.button(words("refresh"), icon=":material/refresh:", width="stretch")
         if opened().access.local_only:
             st.caption(f":material/computer: {words('local_mode')}")
+        else:
+            signed_in(words, tenant, who)
+
+
+def signed_in(words: Words, tenant: TenantId | None, who: Viewer) -> None:
+    """Who looks, as what, and the way out."""
+    st.text(who.name)
+    if tenant is not None:
+        st.caption(" · ".join(words.of("role_of", role) for role in who.roles_at(tenant)))
+    st.button(words("sign_in.leave"), icon=":material/logout:", width="stretch", on_click=st.logout)
 
 
 def switch_tenant() -> None:

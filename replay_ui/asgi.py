@@ -24,12 +24,15 @@ from streamlit.starlette import App
 from domain.errors import ConfigError
 from replay_ui.access import Door, check_bind
 from replay_ui.headers import SecurityHeaders
+from replay_ui.oidc import OidcAccess
+from replay_ui.openings import Openings
 from replay_ui.routes import FrameSource, evidence_routes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from starlette.routing import Route
+    from streamlit.runtime.secrets import SecretsValue
 
     from replay_ui.access import Access
 
@@ -60,19 +63,32 @@ _STREAMLIT: Final[dict[str, object]] = {
 
 def layers(access: Access) -> list[Middleware]:
     """What every request passes before it reaches a page or a route."""
-    return [Middleware(SecurityHeaders), Middleware(Door, access=access)]
+    return [Middleware(SecurityHeaders, secure=access.secure), Middleware(Door, access=access)]
 
 
 def create_app(
-    source: FrameSource, access: Access, *, pages: Path = PAGES, more: Sequence[Route] = ()
+    source: FrameSource,
+    access: Access,
+    *,
+    openings: Openings | None = None,
+    pages: Path = PAGES,
+    more: Sequence[Route] = (),
 ) -> App:
     """The desk over ``source``, for whom ``access`` lets in; ``pages`` is the Streamlit script.
 
-    ``more`` are further routes; each checks the viewer's tenants itself, as ours do.
+    ``openings`` puts on record who opens what. ``more`` are further routes; each checks the viewer's tenants itself,
+    as ours do.
     """
     for option, value in _STREAMLIT.items():
         config.set_option(option, value)
-    return App(pages, routes=[*evidence_routes(source, access), *more], middleware=layers(access))
+    secrets: dict[str, SecretsValue] = {}
+    if isinstance(access, OidcAccess):
+        section = access.sign_in()
+        config.set_option("server.cookieSecret", section["cookie_secret"])
+        config.set_option("browser.serverAddress", access.public_host)
+        secrets["auth"] = dict(section)
+    routes = [*evidence_routes(source, access, openings or Openings()), *more]
+    return App(pages, routes=routes, middleware=layers(access), secrets=secrets)
 
 
 def listener(host: str, port: int) -> socket.socket:

@@ -13,10 +13,9 @@ Rules enforced here:
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import sqlalchemy as sa
 
@@ -38,6 +37,7 @@ from projections.views.takeover_queue import Aged, TakeoverQueue, aged
 from projections.views.tallies import Metrics
 from projections.views.task_states import TaskRow, TaskStates
 from projections.views.timeline import Timeline, TimelineProjection, timeline
+from replay_ui.growth import Answers, end_of_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -55,8 +55,6 @@ _ORIGIN: Final = sa.Table(
     sa.Column("entry", sa.LargeBinary, nullable=False),
 )
 """Link of the first event of the log that the stored views were made from."""
-_KEPT: Final = 32
-"""Answers kept in memory; each is thrown away when the log has grown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +123,8 @@ class Desk:
         self._only = tenants
         self._lock = threading.RLock()
         self._reached: dict[str, int] = {}
-        self._answers: OrderedDict[Hashable, tuple[int, object]] = OrderedDict()
+        self._evidence: dict[str, int] = {}
+        self._answers = Answers()
 
     def __contains__(self, tenant: object) -> bool:
         """Whether the desk has this tenant; makes the desk the list of tenants that access is decided on."""
@@ -150,6 +149,10 @@ class Desk:
                 self._forget_others(tenant, end)
             if self._reached.get(tenant) != end:
                 self._reached[tenant] = materialize.catch_up(self.reader, self._views, tenant, ALL)
+                known = self._evidence.get(tenant, 0)
+                self._evidence[tenant] = end_of_evidence(
+                    self.reader, tenant, self._reached[tenant], known=known
+                )
             return self._reached[tenant]
 
     def _forget_others(self, tenant: TenantId, end: int) -> None:
@@ -165,6 +168,11 @@ class Desk:
         ahead = any(materialize.position(self._views, view, tenant) > end for view in ALL)
         if ahead or (known is not None and bytes(known) != entry):
             self._reached[tenant] = materialize.rebuild(self.reader, self._views, tenant, ALL)
+
+    def end_of_evidence(self, tenant: TenantId) -> int:
+        """Position of the last event that says what was done, not who looked at it."""
+        self.catch_up(tenant)
+        return self._evidence.get(tenant, 0)
 
     def standing(self, tenant: TenantId) -> Standing:
         """How far the desk sees."""
@@ -353,17 +361,6 @@ class Desk:
         )
 
     def _answer(self, key: Hashable, tenant: TenantId, make: Callable[[], V]) -> V:
-        """An answer out of memory while the log is as long as it was then."""
-        end = self.catch_up(tenant)
-        with self._lock:
-            known = self._answers.get(key)
-            if known is not None and known[0] == end:
-                self._answers.move_to_end(key)
-                return cast("V", known[1])
-        made = make()
-        with self._lock:
-            self._answers[key] = (end, made)
-            self._answers.move_to_end(key)
-            while len(self._answers) > _KEPT:
-                self._answers.popitem(last=False)
-        return made
+        """An answer out of memory while no evidence was added since."""
+        self.catch_up(tenant)
+        return self._answers.get(key, self._evidence.get(tenant, 0), make)

@@ -9,6 +9,7 @@ Rules enforced here:
   style engine (emotion) writes them at run time.
 - Nobody else may frame the desk (clickjacking of an approval).
 - A header that a route sets itself is stricter and stays.
+- Where browsers reach the desk over TLS, cookies travel over nothing else (RFC 6265, 4.1.2.5; RFC 6797).
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ def content_security_policy() -> str:
 class SecurityHeaders:
     """ASGI layer that adds the headers to every answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, secure: bool = False) -> None:
         self._app = app
+        self._secure = secure
         self._headers: Final = (
             ("Content-Security-Policy", content_security_policy()),
             ("X-Content-Type-Options", "nosniff"),
@@ -85,6 +87,18 @@ class SecurityHeaders:
                 headers = MutableHeaders(scope=message)
                 for name, value in self._headers:
                     headers.setdefault(name, value)
+                if self._secure:
+                    _only_over_tls(headers)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+def _only_over_tls(headers: MutableHeaders) -> None:
+    """Mark each cookie of the answer, and have the browser come back over TLS only."""
+    cookies = headers.getlist("set-cookie")
+    del headers["set-cookie"]
+    for cookie in cookies:
+        marked = any(part.strip().casefold() == "secure" for part in cookie.split(";"))
+        headers.append("set-cookie", cookie if marked else f"{cookie}; Secure")
+    headers.setdefault("Strict-Transport-Security", "max-age=31536000")

@@ -4,6 +4,7 @@ Rules enforced here:
 
 - Every request is checked against the viewer's tenants, on the server. Another tenant's run, an unknown
   run and an unknown frame give the same answer, byte for byte: 404.
+- That a run is opened is on record before anything of it is sent (``openings``).
 - Frames are sent as stored. They are never re-encoded, so the browser can check their hash.
 - Evidence opened by its address is inert: it has a picture's type or none, no sniffing, and a sandbox.
 - A frame is named by its content and may be cached for ever, by this viewer only. A manifest may grow and
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from domain.errors import IntegrityError
+from domain.errors import IntegrityError, ProofreelError
 from replay_ui.access import same_origin
 from replay_ui.headers import INERT_CSP
 from replay_ui.player.manifest import header_bytes
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from replay_ui.access import Access
+    from replay_ui.openings import Openings
     from replay_ui.player.manifest import Header
 
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
@@ -150,7 +152,16 @@ class _Endpoints:
         )
 
 
-def evidence_routes(source: FrameSource, access: Access) -> list[Route]:
+def not_recorded(error: ProofreelError) -> Response:
+    """The opening couldn't be put on record, so nothing is shown."""
+    return PlainTextResponse(
+        f"Not shown, because the opening can't be recorded: {error}\n",
+        503,
+        headers=_PRIVATE | {"Cache-Control": "private, no-store"},
+    )
+
+
+def evidence_routes(source: FrameSource, access: Access, openings: Openings) -> list[Route]:
     """Routes over ``source``, each behind ``access``."""
 
     def guarded(handler: Callable[[Request], Response]) -> Callable[[Request], Response]:
@@ -159,7 +170,13 @@ def evidence_routes(source: FrameSource, access: Access) -> list[Route]:
             tenant = request.path_params["tenant"]
             if viewer is None or not same_origin(request) or not viewer.may_read(tenant):
                 return _gone()
-            return handler(request)
+            answer = handler(request)
+            if answer.status_code in {200, 304}:
+                try:
+                    openings.note(viewer, tenant, "run", request.path_params["run"])
+                except ProofreelError as error:
+                    return not_recorded(error)
+            return answer
 
         return endpoint
 

@@ -9,7 +9,7 @@ Rules enforced here:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -19,10 +19,11 @@ from domain.errors import ConfigError
 from domain.ids import TenantId
 from replay_ui.access import Access
 from replay_ui.data import Desk
+from replay_ui.openings import Openings
 from replay_ui.operator_actions import OperatorActions
 
 if TYPE_CHECKING:
-    from replay_ui.access import Viewer
+    from replay_ui.roles import Viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +33,17 @@ class Opened:
     desk: Desk
     access: Access
     actions: OperatorActions | None = None
+    openings: Openings = field(default_factory=Openings)
 
 
 _OPENED: list[Opened] = []
 
 
-def open_desk(desk: Desk, access: Access, actions: OperatorActions | None = None) -> None:
+def open_desk(
+    desk: Desk, access: Access, actions: OperatorActions | None = None, openings: Openings | None = None
+) -> None:
     """Make ``desk`` the one that pages of this process show."""
-    _OPENED[:] = [Opened(desk=desk, access=access, actions=actions)]
+    _OPENED[:] = [Opened(desk=desk, access=access, actions=actions, openings=openings or Openings())]
 
 
 def opened() -> Opened:
@@ -53,8 +57,8 @@ def opened() -> Opened:
     return _OPENED[0]
 
 
-def viewer() -> Viewer | None:
-    """Who looks at this page.
+def connection() -> HTTPConnection:
+    """The connection of this page.
 
     Streamlit names no address for a peer on loopback; the door has let the connection in already.
     """
@@ -64,10 +68,19 @@ def viewer() -> Viewer | None:
         "headers": [(k.lower().encode("latin-1"), v.encode("latin-1")) for k, v in context.headers.items()],
         "client": (context.ip_address or "127.0.0.1", 0),
     }
-    return opened().access.viewer(HTTPConnection(scope))
+    return HTTPConnection(scope)
 
 
-def readable_tenants() -> list[TenantId]:
+def viewer() -> Viewer | None:
+    """Who looks at this page; asked anew each time, so that a session that is over shows nothing more."""
+    return opened().access.viewer(connection())
+
+
+def account() -> str:
+    """Who is signed in, for the identity provider; empty for nobody."""
+    return opened().access.account(connection())
+
+
+def readable_tenants(who: Viewer) -> list[TenantId]:
     """Tenants of the desk that this viewer may read."""
-    who = viewer()
-    return [] if who is None else [name for name in opened().desk.tenants() if who.may_read(name)]
+    return [name for name in opened().desk.tenants() if who.may_read(name)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import os
 import signal
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,13 +28,17 @@ from executor.cli.common import (
     tenant_option,
 )
 from executor.config import Config
+from executor.openings import RecordedOpenings
 from executor.runtime.streams import TaskStream
 from executor.runtime.system import SystemClock, SystemIds
 from executor.store.log import RecordLog, open_record
 from executor.takeover import resolve, take
+from executor.yaml_source import load_yaml
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+
+    from replay_ui.access import Access
 
 Resolution = Literal["effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do"]
 MAX_PORT = 65535
@@ -101,7 +107,10 @@ class RecordedDecisions:
 
 @click.command(epilog="Example: proofreel serve --config proofreel.yaml --port 8501")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to bind; loopback, as there is no log-in."
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to bind; beyond loopback only with --access.",
 )
 @click.option(
     "--port",
@@ -116,6 +125,13 @@ class RecordedDecisions:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Keep the stored views here, to start faster next time; by default they are temporary.",
 )
+@click.option(
+    "--access",
+    "access_path",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Who may sign in through which OpenID provider, and do what. Without it: one local user.",
+)
 @config_option
 @store_options
 @tenant_option
@@ -124,21 +140,27 @@ def serve(
     host: str,
     port: int,
     views: Path | None,
+    access_path: Path | None,
     config_path: Path,
     store: str | None,
     blobs: str | None,
     tenant: str | None,
     as_json: bool,  # noqa: FBT001 - click passes flags by name
 ) -> int:
-    """Serve the desk: replay, month end, evidence chains, queue and metrics, for this machine."""
+    """Serve the desk: replay, month end, evidence chains, queue and metrics.
+
+    With --access people sign in, each sees their tenants, and what they open is recorded. Without it the desk serves
+    this machine only.
+    """
     from projections.blobs import open_blob_reader
     from projections.reading import open_reader
-    from replay_ui.access import LocalAccess
+    from replay_ui.access import check_bind
     from replay_ui.asgi import create_app
     from replay_ui.asgi import serve as run_server
     from replay_ui.bundles import bundle_routes
     from replay_ui.data import Desk
     from replay_ui.evidence import Evidence
+    from replay_ui.openings import Openings
     from replay_ui.session import open_desk
 
     where = places(store, blobs, config_path)
@@ -150,15 +172,38 @@ def serve(
         desk = Desk(
             reader, open_blob_reader(where.blobs), stack.enter_context(view_database(views)), tenants=only
         )
-        access = LocalAccess(desk)
-        actions = None
-        if config is not None and config.people:
-            actions = RecordedDecisions(config, stack.enter_context(open_record(where.store)))
-        open_desk(desk, access, actions)
-        app = create_app(Evidence(desk), access, more=bundle_routes(desk, access))
+        access = who_may(access_path, desk)
+        actions, openings = None, Openings()
+        people = config is not None and bool(config.people)
+        if people or access_path is not None:
+            log = stack.enter_context(open_record(where.store))
+            if config is not None and people:
+                actions = RecordedDecisions(config, log)
+            if access_path is not None:
+                openings = Openings(RecordedOpenings(log, ids=SystemIds(), clock=SystemClock()))
+        check_bind(host, access)
+        open_desk(desk, access, actions, openings)
+        routes = bundle_routes(desk, access, openings)
+        app = create_app(Evidence(desk), access, openings=openings, more=routes)
         stack.enter_context(stopping_cleanly())
         run_server(app, access, host=host, port=port, ready=lambda url: announce(url, known, as_json=as_json))
     return 0
+
+
+def who_may(path: Path | None, tenants: Container[str]) -> Access:
+    """Access as configured, else the single user of this machine.
+
+    Raises:
+        ConfigError: the configuration is wrong, or what signing in needs is not installed.
+    """
+    from replay_ui.access import LocalAccess
+    from replay_ui.oidc import AccessSettings, OidcAccess
+
+    if path is None:
+        return LocalAccess(tenants)
+    if importlib.util.find_spec("authlib") is None:
+        raise ConfigError("signing in needs Authlib", remedy="pip install 'proofreel[oidc]'")
+    return OidcAccess(load_yaml(path, AccessSettings), os.environ)
 
 
 @contextlib.contextmanager

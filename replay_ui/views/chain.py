@@ -101,6 +101,7 @@ def page(view: View) -> None:
         )
     found = view.desk.chain(view.tenant, bill)
     if found is not None:
+        view.opens("bill", bill)
         tasks = [task for task in view.desk.tasks(view.tenant) if task.bill_id == bill]
         sheet((*about(view, found, tasks), *writes(view, found)), key="chain-about")
         sheet(events(view, found, category), key="chain")

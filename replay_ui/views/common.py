@@ -19,12 +19,15 @@ from domain.ids import TenantId
 from replay_ui.components.blocks import Line, Span, Thumb, chip, page_path, text
 from replay_ui.data import Desk
 from replay_ui.i18n import Words
+from replay_ui.openings import Openings
 from replay_ui.operator_actions import OperatorActions
 from replay_ui.player import run_urls
+from replay_ui.roles import Right, Viewer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from domain.events.access import Opened
     from domain.values import FrameRef
     from replay_ui.components.blocks import Tone
 
@@ -74,6 +77,20 @@ class View:
     now_us: int
     """The moment that ages and due times are told for, microseconds since 1970 (UTC)."""
     actions: OperatorActions | None
+    viewer: Viewer
+    openings: Openings
+
+    def may(self, right: Right) -> bool:
+        """Whether the viewer has a right at this tenant."""
+        return self.viewer.may(right, self.tenant)
+
+    def opens(self, kind: Opened, subject: str) -> None:
+        """Put on record that the viewer is about to see ``subject``; call it before showing anything of it.
+
+        Raises:
+            ProofreelError: it could not be recorded; the page must not go on.
+        """
+        self.openings.note(self.viewer, self.tenant, kind, subject)
 
     def path(self, page: str, /, **parameters: str | int | None) -> str:
         """Path of a page for this tenant."""

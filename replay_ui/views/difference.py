@@ -41,13 +41,18 @@ def detail(view: View, item: Import, found: Break) -> tuple[Block, ...]:
     words = view.words
     bundle = f"/bundles/{quoted(view.tenant)}/{item.position}/{found.id}.zip"
     back = Lines(items=((text(words("month.back"), href=view.path(MONTH, file=item.position)),),))
+    carried = (
+        (text(words("bundle.get"), "button", href=bundle, new=True, tip=words("bundle.is")),)
+        if view.may("export")
+        else ()
+    )
     title = Heading(
         text=found.bill,
         beside=(
             chip(words.of("break", found.kind), "failed", tip=found.kind),
             text(money(found.amount_minor, found.currency, signed=True), "strong"),
             text(words("chain.open_bill"), "button", href=view.path(CHAIN, bill=found.bill)),
-            text(words("bundle.get"), "button", href=bundle, new=True, tip=words("bundle.is")),
+            *carried,
         ),
     )
     cards = [card(view, found, finding) for finding in found.findings]

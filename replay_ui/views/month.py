@@ -62,6 +62,7 @@ def page(view: View) -> None:
     asked = st.query_params.get("break")
     found = next((item for item in result.breaks if item.id == asked), None)
     if found is not None:
+        view.opens("difference", found.id)
         sheet(detail(view, known[picked], found), key="difference")
         return
     if asked:

@@ -65,7 +65,7 @@ def page(view: View) -> None:
     elif taken is not None:
         take_over(view, taken)
     sheet((*approvals(view, asked), *takeovers(view, waiting)), key="queue")
-    if view.actions is None:
+    if view.actions is None and (view.may("approve") or view.may("take_over")):
         sheet((Note(text=words("queue.read_only"), detail=words("queue.read_only_do")),), key="queue-note")
 
 
@@ -218,9 +218,9 @@ def approve(view: View, item: Pending) -> None:
         (head, bound, *screen(view, item.run_id, item.request.frame, item.request.position)), key="queue-item"
     )
     actions = view.actions
-    if actions is None:
+    if actions is None or not view.may("approve"):
         return
-    people = [name for name in actions.people(view.tenant) if name not in item.may_not_approve]
+    people = [name for name in deciding(view, actions) if name not in item.may_not_approve]
     with st.form("answer", border=True):
         person, note = who(view, people)
         left, right, _ = st.columns((1, 1, 4))
@@ -256,10 +256,10 @@ def take_over(view: View, item: Aged) -> None:
     )
     sheet((head, bound, *screen(view, item.run_id, item.last_frame, item.item.position)), key="queue-item")
     actions = view.actions
-    if actions is None:
+    if actions is None or not view.may("take_over"):
         return
     with st.form("takeover", border=True):
-        person, note = who(view, actions.people(view.tenant))
+        person, note = who(view, deciding(view, actions))
         resolution = st.selectbox(
             words("queue.resolution"), RESOLUTIONS, format_func=lambda code: words.of("resolution", code)
         )
@@ -280,6 +280,12 @@ def resolving(
     if chosen is None:
         return lambda: actions.take(view.tenant, item.task_id, person=person)
     return lambda: actions.resolve(view.tenant, item.task_id, resolution=chosen, person=person, note=note)
+
+
+def deciding(view: View, actions: OperatorActions) -> list[str]:
+    """Under whose name the viewer may decide: their own; the single user of a machine says which person they are."""
+    people = actions.people(view.tenant)
+    return [name for name in people if view.viewer.roles is None or name == view.viewer.name]
 
 
 def who(view: View, people: Sequence[str]) -> tuple[str | None, str]:

@@ -54,6 +54,7 @@ def page(view: View) -> None:
     default = run.run_id if run else runs[0].run_id
     picked = choice(words("run"), "run", tuple(names), show=names.__getitem__, default=default, quiet=True)
     shown = next(item for item in runs if item.run_id == picked)
+    view.opens("run", shown.run_id)
     line = view.desk.timeline(view.tenant, shown.run_id)
     open_at(view, shown)
     if line is None or not line.entries:

@@ -24,8 +24,8 @@ from projections.blobs import open_blob_reader
 from projections.reading import open_reader
 from projections.settlement.importer import read_settlement
 from projections.settlement.profiles import load_profile
-from replay_ui.access import Viewer
 from replay_ui.data import Desk
+from replay_ui.roles import Role, Viewer
 from tests.replay_ui.synthetic import DISTINCT, HOSTILE, draw
 from tests.support.events import PERSON, SECOND_US, SERVICE, Book, RunBook, TaskBook, intent, sha
 from tests.support.settlement import FileLine, month_bytes
@@ -215,9 +215,14 @@ class Everyone:
     """Access for tests without a connection: everybody is the same viewer, of one tenant."""
 
     local_only = True
+    secure = False
 
-    def __init__(self, *tenants: str) -> None:
-        self._viewer = Viewer("person:tester", frozenset(tenants))
+    def __init__(self, *tenants: str, roles: Sequence[Role] | None = None) -> None:
+        held = None if roles is None else {tenant: frozenset(roles) for tenant in tenants}
+        self._viewer = Viewer("person:tester", frozenset(tenants), held)
+
+    def account(self, connection: HTTPConnection) -> str:
+        return ""
 
     def admits(self, connection: HTTPConnection) -> bool:
         return True

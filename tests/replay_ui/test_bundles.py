@@ -14,6 +14,8 @@ from projections.exports.verify import verify
 from projections.views.reconciliation import break_id
 from replay_ui.bundles import bundle_routes
 from replay_ui.data import Desk
+from replay_ui.growth import Answers
+from replay_ui.openings import Openings
 from tests.replay_ui.sample import DOUBLE, Everyone
 
 ACME = TenantId("acme")
@@ -21,7 +23,7 @@ BREAK = break_id(ACME, "2026-11", DOUBLE, "duplicate_in_file")
 
 
 def client(desk: Desk, *tenants: str) -> TestClient:
-    return TestClient(Starlette(routes=bundle_routes(desk, Everyone(*tenants))))
+    return TestClient(Starlette(routes=bundle_routes(desk, Everyone(*tenants), Openings())))
 
 
 def address(desk: Desk) -> str:
@@ -75,7 +77,7 @@ def test_a_file_that_was_changed_is_no_basis_for_a_bundle(
 ) -> None:
     place = address(desk)
     monkeypatch.setattr(desk.blobs, "get", type(desk.blobs)(Path("/nowhere")).get)  # type: ignore[call-arg]
-    desk._answers.clear()  # noqa: SLF001 - what was concluded before the change
+    desk._answers = Answers()  # noqa: SLF001 - what was concluded before the change
     answer = client(desk, "acme").get(place)
     assert answer.status_code == 422
     assert "missing" in answer.text

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,49 +12,16 @@ from playwright.sync_api import Page, expect
 
 from domain.ids import TenantId
 from projections.exports.verify import verify
-from tests.replay_ui.conftest import ROOT
 from tests.replay_ui.sample import DOUBLE, FAKE, OTHER_RUN, RUN, STOPPED, Sample
+from tests.replay_ui.serving import served, settled
 
 pytestmark = pytest.mark.browser
-COMMAND = "from executor.cli import main; main()"
-
-
-@contextmanager
-def served(sample: Sample, folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The desk of tenant ``acme`` as its command starts it."""
-    temporary = folder / "tmp"
-    temporary.mkdir(exist_ok=True)
-    options = ["--store", sample.store, "--blobs", sample.blobs, "--tenant", "acme", "--port", "0", "--json"]
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "serve", *options],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    lines = []
-    try:
-        for line in process.stdout:
-            lines.append(line)
-            if line.rstrip() == "}":
-                break
-        yield str(json.loads("".join(lines))["url"]), process
-    finally:
-        if process.poll() is None:
-            process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
-        process.stdout.close()
 
 
 @pytest.fixture(scope="module")
 def url(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with served(sample, tmp_path_factory.mktemp("served")) as (address, _):
         yield address
-
-
-def settled(page: Page) -> None:
-    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
 
 
 def ready(page: Page, frame: int) -> None:

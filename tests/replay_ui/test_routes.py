@@ -12,9 +12,11 @@ from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.testclient import TestClient
 
-from replay_ui.access import Access, LocalAccess, Viewer
+from replay_ui.access import Access, LocalAccess
 from replay_ui.asgi import layers
+from replay_ui.openings import Openings
 from replay_ui.player.manifest import CHUNK_SIZE, COLUMNS, Header
+from replay_ui.roles import Viewer
 from replay_ui.routes import Frame, evidence_routes
 from tests.replay_ui.synthetic import SyntheticSource, draw, entry
 
@@ -39,8 +41,10 @@ def source() -> SyntheticSource:
     return SyntheticSource(RUNS, corrupt=frozenset({5}))
 
 
-def client_of(source: SyntheticSource, access: Access, **options: object) -> TestClient:
-    app = Starlette(routes=evidence_routes(source, access), middleware=layers(access))
+def client_of(
+    source: SyntheticSource, access: Access, openings: Openings | None = None, **options: object
+) -> TestClient:
+    app = Starlette(routes=evidence_routes(source, access, openings or Openings()), middleware=layers(access))
     settings: dict[str, object] = {"base_url": "http://127.0.0.1:8501", "client": ("127.0.0.1", 50000)}
     return TestClient(app, **(settings | options))  # type: ignore[arg-type]  # both are what it takes
 
