@@ -13,6 +13,7 @@ import resource
 import shutil
 import sqlite3
 import statistics
+import sys
 import tempfile
 import threading
 import time
@@ -346,12 +347,12 @@ def growth(folder: Path, most: int) -> Rows:
     return [(f"append at {most:,} events", f"{ratio:.2f} × at 30,000", detail, "≤ 1.3 at 3,000,000")]
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main(arguments: Sequence[str] = ()) -> None:
     """Measure and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the work")
     parser.add_argument("--growth", type=int, default=300_000, metavar="N", help="events of the grown log")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args(list(arguments))
     scale = 4 if options.quick else 40
     folder = Path(tempfile.mkdtemp(prefix="proofreel-bench-"))
     server = Cluster(fsync=True)
@@ -375,4 +376,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
