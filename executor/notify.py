@@ -1,13 +1,15 @@
 """Telling people: the log always, a webhook and a command when configured (G8, B9).
 
-Rules: a channel that fails never stops the others, and its failure is part of the ``alert.raised`` fact; messages carry
-names and numbers of the record, never page text that could hold a secret.
+Rules: a channel that fails is tried a few times more and never stops the others; what it failed with is part of the
+``alert.raised`` fact, a dead letter that ``proofreel alerts`` shows; messages carry names and numbers of the record, never
+page text that could hold a secret.
 """
 
 from __future__ import annotations
 
 import logging
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 import httpx
@@ -18,6 +20,9 @@ from domain.events.recovery import Severity
 
 LOG = logging.getLogger("proofreel.alerts")
 TIMEOUT_S = 5.0
+TRIES = 3
+PAUSES_S = (0.2, 0.8)
+"""Between the tries; an alert must not hold up the work for long."""
 
 Channel = Callable[[Mapping[str, str]], None]
 """Delivers one alert (all values text); raises when it can't."""
@@ -51,22 +56,43 @@ def to_command(command: Sequence[str]) -> Channel:
 class Notifier:
     """All configured channels."""
 
-    def __init__(self, channels: Mapping[str, Channel] | None = None) -> None:
+    def __init__(
+        self,
+        channels: Mapping[str, Channel] | None = None,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self._channels: dict[str, Channel] = {"log": to_log, **(channels or {})}
+        self._sleep = sleep
 
-    def alert(self, kind: str, severity: Severity, message: str, **context: str) -> AlertRaised:
-        """Deliver on every channel; the fact says how each of them went."""
+    def alert(
+        self, kind: str, severity: Severity | str, message: str, *, only: Sequence[str] = (), **context: str
+    ) -> AlertRaised:
+        """Deliver on every channel, or ``only`` on some; the fact says how each of them went."""
         body = {"kind": kind, "severity": severity, "message": message, **context}
         delivered: dict[str, str] = {}
-        for name, channel in self._channels.items():
+        for name in only or self._channels:
+            delivered[name] = self._deliver(name, body)
+            if delivered[name] != "ok":
+                LOG.warning("alert %s was not delivered by %s: %s", kind, name, delivered[name])
+        return AlertRaised(kind=kind, severity=severity, message=message, delivered=delivered)
+
+    def _deliver(self, name: str, body: Mapping[str, str]) -> str:
+        """``ok``, or the last try's kind of error: its text may hold a secret of the channel."""
+        channel = self._channels.get(name)
+        if channel is None:
+            return "not configured"
+        word = ""
+        for number in range(TRIES):
             try:
                 channel(body)
-            except Exception as error:  # noqa: BLE001 - one channel must not silence the others; recorded below
-                delivered[name] = type(error).__name__
-                LOG.warning("alert %s was not delivered by %s: %s", kind, name, type(error).__name__)
+            except Exception as error:  # noqa: BLE001 - one channel must not silence the others; on record
+                word = f"{type(error).__name__}, {number + 1} tries"
             else:
-                delivered[name] = "ok"
-        return AlertRaised(kind=kind, severity=severity, message=message, delivered=delivered)
+                return "ok"
+            if number < len(PAUSES_S):
+                self._sleep(PAUSES_S[number])
+        return word
 
 
 def configured(webhook: str, command: Sequence[str]) -> Notifier:

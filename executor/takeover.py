@@ -6,7 +6,7 @@ way is ``critical``; a page that can't be worked on is ``medium``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from domain import commands as c
 from domain.events import AlertRaised, TakeoverClaimed, TakeoverRequested, TakeoverResolved
@@ -37,6 +37,27 @@ def hand_over(
     bill = stream.state.intent.bill_id if stream.state.intent else ""
     alert = notifier.alert("takeover", severity, reason, task=stream.task_id, tenant=stream.tenant, bill=bill)
     stream.stage(c.RaiseAlert(alert))
+    stream.flush()
+    return alert
+
+
+def tell_again(
+    stream: TaskStream,
+    notifier: Notifier,
+    *,
+    kind: str,
+    severity: str,
+    message: str,
+    channels: Sequence[str],
+) -> AlertRaised:
+    """Try again the channels that have not had an alert; the try is an event of the task, which stays sealed."""
+    sealed = stream.state.sealed
+    bill = stream.state.intent.bill_id if stream.state.intent else ""
+    context = {"task": stream.task_id, "tenant": stream.tenant, "bill": bill}
+    alert = notifier.alert(kind, severity, message, only=channels, **context)
+    stream.stage(c.RaiseAlert(alert))
+    if sealed:
+        stream.stage(c.Seal(by=stream.principal))
     stream.flush()
     return alert
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from projections.fold import Partitioned
 from projections.views.approvals import Approvals
+from projections.views.cases import Cases
+from projections.views.dead_letters import DeadLetters
 from projections.views.evidence_chain import EvidenceChain
 from projections.views.runs import Runs
 from projections.views.takeover_queue import TakeoverQueue
@@ -25,6 +27,8 @@ ALL: tuple[Partitioned[Any], ...] = (
     Metrics(),
     TakeoverQueue(),
     Approvals(),
+    Cases(),
     Targets(),
+    DeadLetters(),
 )
 """Every stored view."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from executor.notify import Notifier, configured
+from executor.notify import PAUSES_S, Notifier, configured
 from tests.support.site import Answer, Site, running_site
 
 
@@ -42,7 +42,11 @@ def test_a_failing_channel_silences_no_other_and_is_on_record(site: Site) -> Non
     fact = configured(f"{site.url}/hook", [sys.executable, "-c", "raise SystemExit(3)"]).alert(
         "forbidden", "high", "no rights"
     )
-    assert fact.delivered == {"log": "ok", "webhook": "HTTPStatusError", "command": "CalledProcessError"}
+    assert fact.delivered == {
+        "log": "ok",
+        "webhook": "HTTPStatusError, 3 tries",
+        "command": "CalledProcessError, 3 tries",
+    }
     assert (fact.kind, fact.severity, fact.message) == ("forbidden", "high", "no rights")
 
 
@@ -59,8 +63,28 @@ def test_what_a_channel_s_error_says_is_not_recorded() -> None:
         raise RuntimeError(message)
 
     fact = Notifier({"leaky": leaky}).alert("takeover", "low", "x")
-    assert fact.delivered["leaky"] == "RuntimeError"
+    assert fact.delivered["leaky"] == "RuntimeError, 3 tries"
 
 
 def test_without_configuration_the_log_alone_is_told() -> None:
     assert configured("", []).alert("takeover", "low", "x").delivered == {"log": "ok"}
+
+
+def test_a_channel_that_fails_once_is_tried_again_and_has_had_it() -> None:
+    pauses: list[float] = []
+    told: list[str] = []
+
+    def flaky(alert: Mapping[str, str]) -> None:
+        told.append(alert["message"])
+        if len(told) == 1:
+            raise TimeoutError
+
+    fact = Notifier({"flaky": flaky}, sleep=pauses.append).alert("takeover", "low", "x")
+    assert (fact.delivered["flaky"], told, pauses) == ("ok", ["x", "x"], [PAUSES_S[0]])
+
+
+def test_only_the_named_channels_are_tried_again() -> None:
+    told: list[str] = []
+    notifier = Notifier({"one": lambda _: told.append("one"), "two": lambda _: told.append("two")})
+    fact = notifier.alert("takeover", "low", "x", only=["two", "gone"])
+    assert (fact.delivered, told) == ({"two": "ok", "gone": "not configured"}, ["two"])
