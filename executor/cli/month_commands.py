@@ -14,6 +14,7 @@ from domain.envelope import Draft, Envelope
 from domain.errors import ConfigError
 from domain.ids import PrincipalId, TenantId, settlement_stream
 from domain.values import format_minor
+from executor.cli.case_commands import case_rows, keep_cases
 from executor.cli.common import (
     config_option,
     configured,
@@ -195,14 +196,24 @@ def _report_import(file: SettlementFile, *, as_json: bool) -> int:
     return 1 if file.findings or file.refused else 0
 
 
-@click.command(epilog="Example: proofreel reconcile --month 2026-11 --json")
+@click.command(
+    epilog="Examples: proofreel reconcile --month 2026-11 --json; proofreel reconcile --month 2026-11 --keep"
+)
 @click.option("--month", required=True, help="YYYY-MM.")
+@click.option(
+    "--keep", is_flag=True, help="Record each difference and its causes as a case ('proofreel cases')."
+)
+@click.option(
+    "--as", "person", metavar="PRINCIPAL", help="Who keeps them; the configured identity by default."
+)
 @config_option
 @store_options
 @tenant_option
 @json_option
 def reconcile(
     month: str,
+    keep: bool,  # noqa: FBT001 - click passes flags by name
+    person: str | None,
     config_path: Path,
     store: str | None,
     blobs: str | None,
@@ -217,11 +228,21 @@ def reconcile(
     with open_reader(where.store) as reader:
         known = one_tenant(tenant, reader.tenants(), config_path)
         result = reconciled(reader, open_blob_reader(where.blobs), known, month)
+        rows = case_rows(reader, known) if keep else {}
+    told = "" if not keep else keep_cases(where.store, known, result, rows, _keeper(config_path, person))
     if as_json:
         print_json(result)
     else:
         print_breaks(result)
+    if keep:
+        click.echo(told, err=as_json)
     return 1 if result.breaks or result.file_findings else 0
+
+
+def _keeper(config_path: Path, person: str | None) -> PrincipalId:
+    """Who keeps the cases: somebody configured, else the identity that acts."""
+    config = configured(config_path)
+    return config.person(person).principal if person else PrincipalId(config.identity.principal)
 
 
 def reconciled(reader: RecordReader, blobs: BlobReader, tenant: TenantId, month: str) -> Reconciliation:

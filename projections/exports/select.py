@@ -2,7 +2,8 @@
 
 Always whole streams, because only of a whole stream the log's leaves prove that nothing is missing: the tasks asked
 for, the runs that worked on them, the tasks that they were told hold their effect, the settlement imports of their
-months, and whatever the desk's conclusion rests on. A bill that no task ever touched has a bundle too, if its
+months, the cases that were made of a difference with all that they rest on, and whatever the desk's conclusion rests
+on. A bill that no task ever touched has a bundle too, if its
 conclusion names the settlement import (``"streams": ["settlement:2026-11"]``).
 """
 
@@ -13,9 +14,18 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from domain import events as e
-from domain.envelope import Recorded
 from domain.errors import ConfigError
-from domain.ids import EventId, RunId, StreamId, TaskId, TenantId, run_stream, settlement_stream, task_stream
+from domain.ids import (
+    EventId,
+    RunId,
+    StreamId,
+    TaskId,
+    TenantId,
+    case_stream,
+    run_stream,
+    settlement_stream,
+    task_stream,
+)
 from projections.exports.ports import BundleSource
 from projections.exports.verify.contents import named_in
 
@@ -77,7 +87,7 @@ def select(
     waiting, seen = sorted(chosen), set(chosen)
     while waiting:
         stream = waiting.pop()
-        for other in _named_by(source.stream(tenant, stream)):
+        for other in _named_by(source, tenant, stream):
             if other not in seen and _exists(source, tenant, other):
                 seen.add(other)
                 if other.startswith("task:"):
@@ -98,8 +108,13 @@ def _asked_for(source: BundleSource, tenant: TenantId, scope: Scope) -> Iterable
         yield run_stream(RunId(scope.name))
     if scope.kind == "month" and _exists(source, tenant, settlement_stream(scope.name)):
         yield settlement_stream(scope.name)
-    for recorded in source.events(tenant, names=("task.opened", "task.refused")):
+    for recorded in source.events(tenant, names=("task.opened", "task.refused", "case.opened")):
         fact = recorded.event
+        if (
+            isinstance(fact, e.CaseOpened)
+            and {"bill": fact.bill_id, "month": fact.month}.get(scope.kind) == scope.name
+        ):
+            yield recorded.row.stream
         if not isinstance(fact, e.TaskOpened | e.TaskRefused):
             continue
         found = {"bill": fact.intent.bill_id, "month": fact.intent.month, "run": recorded.envelope.run_id}
@@ -120,10 +135,13 @@ def _rested_on(source: BundleSource, tenant: TenantId, case: Mapping[str, Any] |
             what = f"the conclusion rests on {stream}, which the record of {tenant} does not have"
             raise ConfigError(what, remedy="reconcile again on this record")
         yield stream
+    kept = case_stream(str((case or {}).get("id", "")))
+    if _exists(source, tenant, kept):
+        yield kept  # what was concluded about this difference before, and who accepted it
 
 
-def _named_by(events: Iterable[Recorded]) -> Iterable[StreamId]:
-    for recorded in events:
+def _named_by(source: BundleSource, tenant: TenantId, stream: StreamId) -> Iterable[StreamId]:
+    for recorded in source.stream(tenant, stream):
         if recorded.envelope.run_id is not None:
             yield run_stream(recorded.envelope.run_id)
         match recorded.event:
@@ -131,6 +149,12 @@ def _named_by(events: Iterable[Recorded]) -> Iterable[StreamId]:
                 yield settlement_stream(recorded.event.intent.month)
             case e.TaskClaimDenied():
                 yield StreamId(recorded.event.holder_stream)
+            case e.CaseOpened():
+                yield settlement_stream(recorded.event.month)
+            case e.CaseConcluded():
+                for cause in recorded.event.causes:
+                    for position in (*cause.evidence, *cause.counter_evidence):
+                        yield next(source.rows(tenant, position - 1)).stream
             case _:
                 pass
 

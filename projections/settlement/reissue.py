@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from projections.settlement.cases import concluded_alike
 from projections.settlement.lines import SettlementFile, SettlementLine
 from projections.views.reconciliation import Break, Reconciliation
 
@@ -68,32 +69,14 @@ def compare_results(earlier: Reconciliation, later: Reconciliation) -> tuple[Bre
     if (earlier.tenant, earlier.month) != (later.tenant, later.month):
         raise ValueError("results of different tenants or months can't be compared")
     before, after = ({found.id: found for found in result.breaks} for result in (earlier, later))
-    return tuple(
-        BreakChange(
-            id=name,
-            kind=_kind(before.get(name), after.get(name)),
-            earlier=before.get(name),
-            later=after.get(name),
-        )
-        for name in sorted(before.keys() | after.keys())
-    )
-
-
-def _kind(earlier: Break | None, later: Break | None) -> ChangeKind:
-    if earlier is None:
-        return "new"
-    if later is None:
-        return "closed"
-    return "same" if _concludes(earlier) == _concludes(later) else "changed"
-
-
-def _concludes(found: Break) -> object:
-    """What a person would have to read again; evidence that moved to another line is not."""
-    return (
-        found.amount_minor,
-        found.residual_minor,
-        [(f.cause, f.verdict, f.reason, f.party, f.responsible, f.amount_minor) for f in found.findings],
-    )
+    changes = []
+    for name in sorted(before.keys() | after.keys()):
+        one, other = before.get(name), after.get(name)
+        kind: ChangeKind = "new" if one is None else "closed"
+        if one is not None and other is not None:
+            kind = "same" if concluded_alike(earlier, one, later, other) else "changed"
+        changes.append(BreakChange(id=name, kind=kind, earlier=one, later=other))
+    return tuple(changes)
 
 
 def _says(line: SettlementLine) -> tuple[object, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from domain import events as e
 from domain.envelope import Recorded
-from domain.ids import RunId, TaskId, run_stream, task_stream
+from domain.ids import RunId, TaskId, case_stream, run_stream, task_stream
 from tests.support.events import Book, frame, intent, key_of
 from tests.support.examples import one_of_each
 
@@ -23,6 +24,8 @@ def _build(steps: list[tuple[int, int, int, str]]) -> list[Recorded]:
     book = Book()
     for which, task, run, role in steps:
         stream = task_stream(TaskId(f"t{task}")) if task else run_stream(RunId(f"r{run}"))
+        if isinstance(_FACTS[which], e.CaseEvent):
+            stream = case_stream(f"c{task}")
         book.add(
             _FACTS[which],
             stream=stream,
@@ -35,4 +38,4 @@ def _build(steps: list[tuple[int, int, int, str]]) -> list[Recorded]:
 
 
 histories: st.SearchStrategy[list[Recorded]] = st.lists(_steps, max_size=40).map(_build)
-"""Any facts in any order, over up to two tasks and two runs."""
+"""Any facts in any order, over up to two tasks, two runs and three cases."""
