@@ -18,7 +18,7 @@ from executor.sandbox.portal.client import ControlClient, PortalClient, PortalRe
 from executor.sandbox.portal.db import Database
 from executor.sandbox.portal.model import Bill
 from executor.sandbox.portal.seed import seed
-from executor.sandbox.portal.server import PortalServer
+from executor.sandbox.portal.server import PortalServer, PortalThread
 
 TENANT: Final = "acme"
 WRITER: Final = "svc-acme"
@@ -49,7 +49,7 @@ class Deal:
 class Arena:
     """The portal and the people around it."""
 
-    def __init__(self, portal: PortalServer, *, think_ms: int) -> None:
+    def __init__(self, portal: PortalServer | PortalThread, *, think_ms: int) -> None:
         self.portal = portal
         self.think_ms = think_ms
         self._database = Database(portal.db)

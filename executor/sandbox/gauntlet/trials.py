@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,9 +120,11 @@ class Results:
         return trials
 
     def add(self, trial: Trial) -> None:
-        """Append one."""
+        """Append one, on a line of its own even after a line that an interruption cut off."""
         self._path.parent.mkdir(parents=True, exist_ok=True)
-        with self._path.open("ab") as file:
+        with self._path.open("ab+") as file:
+            if file.seek(0, os.SEEK_END) and file.seek(-1, os.SEEK_END) >= 0 and file.read(1) != b"\n":
+                file.write(b"\n")
             file.write(msgspec.json.encode(trial) + b"\n")
 
 
@@ -142,7 +146,7 @@ def run_all(
     plan: Sequence[tuple[int, ArmName, Scenario]],
     results: Results,
     *,
-    done: set[tuple[str, str, int]],
+    done: AbstractSet[tuple[str, str, int]],
     progress: Progress,
 ) -> None:
     """Run what is not done yet."""
