@@ -108,7 +108,7 @@ def check_findings(content: Mapping[str, Any], record: Record, head: Head, findi
     own = [("stream", f"{kind}:{name}")] if kind in {"task", "run"} else []
     if kind == "bill" and name not in record.bills and (case is None or case.get("tasks")):
         findings.problem(
-            Problem(check="complete", what=f"no task about bill {ascii(name)[:80]} is in the bundle")
+            Problem(check="complete", what=f"no task or case about bill {ascii(name)[:80]} is in the bundle")
         )
     known = {"stream": set(head.streams), "event_id": record.event_ids}
     for key, value in [*own, *named_in(case)]:

@@ -281,6 +281,8 @@ class RecordCheck:
         intent = data.get("intent")
         if isinstance(intent, dict) and isinstance(intent.get("bill_id"), str):
             record.bills.add(intent["bill_id"])
+        if name == "case.opened" and isinstance(data.get("bill_id"), str):
+            record.bills.add(data["bill_id"])
         if isinstance(event.get("run"), str):
             record.named_streams.setdefault(f"run:{event['run']}", label)
         if name == "task.claim_denied" and isinstance(data.get("holder_stream"), str):

@@ -262,7 +262,7 @@ ATTACKS: dict[Attack, str] = {
     later_format: r"format 2; this verifier knows 1",
     rest_on_a_hidden_event: r"rests on 'event 019a0000-0000-7000-8000-000000000fff', which is left out",
     claim_the_whole_log: r"claims to show the whole log and leaves out \d+ events",
-    claim_another_bill: r"no task about bill 'B9' is in the bundle",
+    claim_another_bill: r"no task or case about bill 'B9' is in the bundle",
     change_page: r"data/page/app\.js is not the one of any release",
     change_readme: r"README-VERIFY\.txt is not the one of any release",
     withhold_nothing: r"withheld\.json does not say",

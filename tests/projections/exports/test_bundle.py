@@ -353,6 +353,8 @@ def test_every_hash_that_an_event_carries_has_a_decided_place() -> None:
         ("approval.granted", "digest"),
         ("approval.lapsed", "digest"),
         ("approval.requested", "digest"),
+        ("case.concluded", "file_sha256"),  # the settlement file, whose import is shown with it
+        ("case.signed_off", "digest"),
         ("observation.recorded", "document_sha256"),
         ("observation.recorded", "structure_sha256"),
         ("run.started", "config_sha256"),
