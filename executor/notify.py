@@ -1,8 +1,8 @@
 """Telling people: the log always, a webhook and a command when configured (G8, B9).
 
 Rules: a channel that fails is tried a few times more and never stops the others; what it failed with is part of the
-``alert.raised`` fact, a dead letter that ``proofreel alerts`` shows; messages carry names and numbers of the record, never
-page text that could hold a secret.
+``alert.raised`` fact, a dead letter that ``proofreel alerts`` shows; messages carry names and numbers of the
+record, never page text that could hold a secret.
 """
 
 from __future__ import annotations
