@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -146,7 +147,12 @@ def run_gauntlet(
                 said = f"{trial.arm} {trial.scenario} seed {trial.seed}: {trial.ending}"
                 bar.update(line, advance=1, description=said)
 
-            run_all(field, plan, results, done=done, progress=show_trial)
+            try:
+                run_all(field, plan, results, done=done, progress=show_trial)
+            except KeyboardInterrupt:
+                # The browser's driver got the same signal; what its end breaks off is no news.
+                logging.getLogger("asyncio").setLevel(logging.CRITICAL)
+                raise
     return fitting()
 
 

@@ -163,7 +163,10 @@ class PortalServer(_Portal):
             command += ["--lang", self._settings.lang, "--ready-file", str(ready), "--stdin-config"]
             command += ["--strict"] if self._settings.strict else []
             command += [part for name in self._ambient for part in ("--ambient", name)]
-            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)  # noqa: S603 - our own module
+            # A session of its own: Ctrl-C at the terminal is for the parent, which then closes the input.
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                command, stdin=subprocess.PIPE, text=True, start_new_session=True
+            )
             if self._process.stdin is None:
                 raise PortalStartError("the portal's process has no standard input")
             self._process.stdin.write(config_line(self._settings.control_token, self.accounts.values()))
