@@ -1,7 +1,7 @@
 """Recording somebody else's loop: observe, say what the guards would have said, stop nothing (G9).
 
 The loop drives a ``GuardedPage``; each of its steps arrives here as a ``StepReport`` and becomes the same events that
-a guarded run has, with ``enforced`` false. The loop's own word "done" is kept as its claim (``task.declared_done``).
+a guarded run has; ``enforced`` says whether the guard stopped anything. The loop's own word "done" is kept as its claim (``task.declared_done``).
 A report is written after its step, so a crash of the loop may lose the last one: that is why record-only is for
 learning, and guarded for writing.
 """
@@ -20,6 +20,7 @@ from domain.ids import ActionId, EffectKey, PrincipalId, RunId, Sha256, TaskId, 
 from domain.ports import BlobStore, Clock, EventLog, IdSource
 from domain.values import Check, FrameRef, FrameRole, Intent, Verdict
 from executor.runtime.batch import Setting
+from executor.runtime.jobs import outcome_of
 from executor.runtime.streams import RunStream, TaskStream
 from executor.tools.base import Frame, Look, StepReport
 
@@ -141,7 +142,7 @@ class Watch:
         checks = (*report.checks, *self._duplicate(stream, intent, writes=writes))
         if report.performed.check is not None:
             checks = (*checks, report.performed.check)
-        self._judge(stream, action_id, "before", checks)
+        self._judge(stream, action_id, "before", checks, enforced=report.enforced)
         key = stream.state.effect_key if writes else None
         stream.stage(
             c.Attempt(
@@ -151,7 +152,7 @@ class Watch:
             frames=(before,),
         )
         stream.stage(c.Report(self._outcome(report, action_id)), frames=(after,))
-        self._judge(stream, action_id, "after", (report.effect,))
+        self._judge(stream, action_id, "after", (report.effect,), enforced=report.enforced)
         stream.stage(
             c.Observe(self._seen(report.after)), frames=(self._keep(report.after.frame, "observed"),)
         )
@@ -229,20 +230,24 @@ class Watch:
         action_id: ActionId,
         phase: e.action.Phase,
         checks: tuple[Check, ...],
+        *,
+        enforced: bool,
     ) -> None:
         stopper = next((check for check in checks if check.decisive and check.verdict != "pass"), None)
         verdict: Verdict = stopper.verdict if stopper else "pass"
         if phase == "before":
             self._verdicts[verdict] += 1
         judged = e.GuardJudged(
-            action_id=action_id, phase=phase, verdict=verdict, enforced=False, checks=checks
+            action_id=action_id, phase=phase, verdict=verdict, enforced=enforced, checks=checks
         )
         stream.stage(c.Judge(judged))
 
     def _outcome(
         self, report: StepReport, action_id: ActionId
-    ) -> e.ActionExecuted | e.ActionFailed | e.ActionOutcomeUnknown:
+    ) -> e.ActionExecuted | e.ActionBlocked | e.ActionFailed | e.ActionOutcomeUnknown:
         performed = report.performed
+        if report.enforced and performed.status == "blocked":
+            return outcome_of(action_id, performed)
         match performed.status:
             case "executed":
                 return e.ActionExecuted(
