@@ -12,8 +12,8 @@ Rules enforced here:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -88,3 +88,17 @@ def run_keys(
             view = current[key] if key in current else projection.initial()
             current[key] = projection.apply(view, recorded)
     return current
+
+
+def run_together(
+    projections: Sequence[Partitioned[Any]], events: Iterable[Recorded]
+) -> tuple[dict[str, Any], ...]:
+    """Rows by key of several projections, in one pass over the events."""
+    found: tuple[dict[str, Any], ...] = tuple({} for _ in projections)
+    for recorded in events:
+        for projection, rows in zip(projections, found, strict=True):
+            key = projection.key(recorded)
+            if key is not None:
+                view = rows[key] if key in rows else projection.initial()
+                rows[key] = projection.apply(view, recorded)
+    return found
