@@ -178,8 +178,8 @@ def reach(action: Action) -> Reach:
 
 
 def key_name(name: str) -> str:
-    """The one name of a key, or the name as it was said when it is none of the known ones."""
-    return KEY_NAMES.get(name.lower(), name)
+    """The one name of a key; a letter in lower case; any other name as it was said."""
+    return KEY_NAMES.get(name.lower(), name.lower() if len(name) == 1 else name)
 
 
 def scroll_px(action: Action, canvas: Canvas) -> tuple[int, int]:

@@ -210,9 +210,9 @@ class AnthropicDialect:
         if native == "key":
             return Action(kind="key", keys=_chord(node.key("text")), **common)
         if native in {"wait", "hold_key"}:
-            seconds = node.key("duration").integer(0, MAX_SECONDS)
+            lasting = node.key("duration").seconds(MAX_SECONDS)
             keys = _chord(node.key("text")) if native == "hold_key" else ()
-            return Action(kind=native, keys=keys, duration_ms=seconds * 1_000, **common)  # type: ignore[arg-type]
+            return Action(kind=native, keys=keys, duration_ms=lasting, **common)  # type: ignore[arg-type]
         if native == "zoom":
             region = [item.integer(0, 100_000) for item in node.key("region").items(4)]
             if len(region) != 4:  # noqa: PLR2004 - two corners

@@ -154,6 +154,12 @@ class Node:
             self.refuse(f"{low} to {high}")
         return self.value
 
+    def seconds(self, most: int) -> int:
+        """The value as a duration in seconds, which may have a fraction; in milliseconds."""
+        if type(self.value) not in {int, float} or not 0 <= self.value <= most:
+            self.refuse(f"0 to {most} seconds")
+        return int(self.value * 1_000)
+
     def flag(self) -> bool:
         """The value as true or false."""
         if not isinstance(self.value, bool):
