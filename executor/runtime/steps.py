@@ -108,7 +108,8 @@ class StepRunner:
         )
         if step.writes:
             checks = (*checks, *job.remarks)
-        before = self._kit.keep(fresh, "before")
+        same = fresh.sha256 == look.frame.sha256  # kept when it was observed
+        before = fresh.ref("before") if same else self._kit.keep(fresh, "before")
         stopper = self._judge(stream, proposed, "before", checks, shown=before)
         if stopper is None and step.writes:
             word = job.gate(proposed, look)
@@ -143,7 +144,7 @@ class StepRunner:
         findings = (performed.check, effect) if performed.check is not None else (effect,)
         if performed.status == "executed":
             self._judge(stream, proposed, "after", findings)
-        stream.stage(c.Observe(self._observation(after)), frames=(kit.keep(after.frame, "observed"),))
+        stream.stage(c.Observe(self._observation(after)), frames=(after.frame.ref("observed"),))
         self._look = after
         done = performed.status == "executed" and (effect.verdict == "pass" or step.kind != "click")
         self._spent = spend(
