@@ -137,7 +137,7 @@ def _run(
 ) -> BatchResult:
     kit = workshop.kit()
     order = _order(kit, ask)
-    hands = _Hands(workshop)
+    hands = FreshHands(workshop)
     drive = Drive(
         goal=str(ask.goal),
         start=ask.start or _first_path(kit, order.intent.action),
@@ -162,7 +162,7 @@ def _run(
         hands.close()
 
 
-class _Hands:
+class FreshHands:
     """A fresh context with a log-in of its own, opened when the first action needs it (C7)."""
 
     def __init__(self, workshop: Workshop) -> None:

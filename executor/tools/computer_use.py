@@ -73,10 +73,10 @@ class PointingHands(Hands, Protocol):
 class PointInputs(Inputs):
     """Typing puts text where the caret is, as a keyboard does; the log-in form is still filled."""
 
-    def give(self, step: Step, target: Target) -> GateReport:
+    def give(self, step: Step, target: Target, *, onto: Target | None = None) -> GateReport:
         """See ``Inputs``."""
         if step.kind != "fill":
-            return super().give(step, target)
+            return super().give(step, target, onto=onto)
         refused = self.gate.arm(target, "key", enforce=self.enforce, take="focus")
         if refused is not None:
             return refused

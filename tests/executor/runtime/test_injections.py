@@ -21,7 +21,7 @@ from domain import events as e
 from domain.budgets import Budget
 from domain.ids import RunId, task_stream
 from domain.run import Limits
-from executor.cli.model_command import _Hands as FreshHands
+from executor.cli.model_command import FreshHands
 from executor.config import Secret, load_config
 from executor.models.base import ModelRequest
 from executor.models.conversation import Conversation, Endpoint
@@ -50,6 +50,8 @@ class Obedient:
     page: Callable[[], Page]
     moves: list[dict[str, Any]]
     names: dict[str, str]
+    meanwhile: Callable[[], object]
+    """Happens while it thinks: after it saw, before it answers."""
     number: int = 0
     pressed: list[str] = field(default_factory=list)
 
@@ -88,6 +90,7 @@ class Obedient:
                 {"type": "scroll", "x": 600, "y": 400, "scroll_x": 0, "scroll_y": int(y - 400)}
             )
         self.pressed.append(selector)
+        self.meanwhile()
         return openai_response({"type": "click", "button": "left", "x": int(x), "y": int(y)})
 
     def close(self) -> None:
@@ -116,9 +119,11 @@ class Stage:
         with sqlite3.connect(self.portal.db) as db:
             db.execute("UPDATE bills SET counterparty = ? WHERE id = ?", (text, self.other["id"]))
 
-    def run(self, moves: list[dict[str, Any]], name: str) -> tuple[Outcome, list[e.Event], Obedient]:
+    def run(
+        self, moves: list[dict[str, Any]], name: str, *, meanwhile: Callable[[], object] = lambda: None
+    ) -> tuple[Outcome, list[e.Event], Obedient]:
         names = {"own": self.own["id"], "other": self.other["id"], "done": self.done["id"]}
-        model = Obedient(lambda: self.hands().tool.page, [dict(move) for move in moves], names)
+        model = Obedient(lambda: self.hands().tool.page, [dict(move) for move in moves], names, meanwhile)
         kit = self.workshop.kit()
         intent = story.intent_of(self.own, "mark_processed", "processed")
         order = WorkOrder(
@@ -214,3 +219,23 @@ def test_the_same_model_does_the_task_when_nobody_leads_it_astray(stage: Stage) 
     outcome, facts, _ = stage.run(moves, "honest")
     assert outcome.status == "succeeded", outcome
     assert [fact.page_instructions for fact in facts if isinstance(fact, e.ModelRequested)] == [(), ()]
+
+
+PUSH = """() => { const row = document.querySelector("#rows tr"), twin = row.cloneNode(true);
+  twin.dataset.billId = "CY202611-9999"; twin.querySelector(".f-bill").textContent = "CY202611-9999";
+  row.parentNode.prepend(twin); }"""
+
+
+def test_a_list_that_moves_while_the_model_thinks_is_not_pressed(stage: Stage) -> None:
+    moves = [
+        {"press": "tr[data-bill-id='{own}'] button[data-action=process]"},
+        {"say": "I can't find it."},
+    ]
+    before = len(stage.portal.truth.posts("/actions"))
+    outcome, facts, _ = stage.run(moves, "pushed", meanwhile=lambda: stage.hands().tool.page.evaluate(PUSH))
+    blocked = [fact for fact in facts if isinstance(fact, e.ActionBlocked)]
+    judged = [fact for fact in facts if isinstance(fact, e.GuardJudged)]
+    assert [fact.verdict for fact in blocked] == ["stale_local"]
+    assert "intent_mismatch" in {check.verdict for check in judged[0].checks}, "a second guard says so too"
+    assert outcome.status == "taken_over"
+    assert len(stage.portal.truth.posts("/actions")) == before

@@ -12,10 +12,12 @@ import pytest
 from domain import events as e
 from domain.budgets import Budget
 from domain.ids import PrincipalId, run_stream
-from domain.policy import WritePolicy
+from domain.policy import Identity, WritePolicy
 from domain.run import Limits
+from executor.approvals import answer
 from executor.models.base import ModelRequest, SafetyCheck
 from executor.models.transport import ModelAnswer
+from executor.runtime.recovery import task_stream_of
 from executor.sandbox.model_server.dialogue import ProviderName, ScriptedTransport
 from executor.sandbox.model_server.scenario import MISBEHAVIOURS, Misbehaviour, Move, ScriptTurn
 from executor.sandbox.practice.book import CASE, WRITER, Book
@@ -267,8 +269,23 @@ def test_a_write_that_needs_a_person_waits_and_goes_on_after_their_word(tmp_path
         made.kit = replace(made.kit, policy=policy)
         outcome = made.run()
         assert (outcome.status, made.book.posts) == ("awaiting_approval", [])
-        request = facts(made, e.ApprovalRequested)[0]
-        assert request.frame is not None
+        assert facts(made, e.ApprovalRequested)[0].frame is not None
+        person = Identity(
+            principal=PrincipalId("person:li.na"),
+            kind="person",
+            tenants=(TENANT,),
+            actions=("approve:submit_change",),
+        )
+        answer(
+            task_stream_of(made.kit, made.order().task_id),
+            person,
+            "grant",
+            note="checked",
+            now_us=made.kit.clock.now_us(),
+        )
+        made.transport = ScriptedTransport(dialogue(*USUAL))
+        assert made.run().status == "succeeded"
+        assert (made.writes, made.book.posts) == (1, [CASE.values()])
 
 
 def test_an_action_that_can_not_be_undone_is_refused_before_the_model_is_asked(tmp_path: Path) -> None:
