@@ -92,6 +92,8 @@ class StepSection(_Strict, frozen=True, kw_only=True):
     selectors: list[str] = []
     label: str = ""
     """Key of ``labels``."""
+    onto: list[str] = []
+    """Where a drag ends."""
     text: str = ""
     writes: bool = False
     destructive: bool = False
@@ -316,6 +318,7 @@ class Recipe(_Strict, frozen=True, kw_only=True):
             kind=section.do,
             selectors=tuple(selector.format(**fill) for selector in section.selectors),
             label=labels[section.label] if section.label else "",
+            onto=tuple(selector.format(**fill) for selector in section.onto),
             text=section.text.format(**fill),
             writes=section.writes,
             irreversible=section.writes and irreversible,

@@ -79,7 +79,7 @@ def _refuse_unknown_placeholders(
     step: StepSection, number: int, name: str, labels: Mapping[str, str], file: str
 ) -> None:
     fill = dict.fromkeys((*_PLACEHOLDERS, *labels), "x")
-    for text in (*step.selectors, step.text, step.goto):
+    for text in (*step.selectors, *step.onto, step.text, step.goto):
         try:
             text.format(**(fill if not step.goto else {"bill_id": "x"}))
         except (KeyError, IndexError, ValueError) as error:

@@ -90,6 +90,33 @@ class AsyncGuardedPage:
         """Click a point of the last screen capture, as a vision model asks for it."""
         return await self._step(lambda: self._inner.click_at(x, y, label=label, purpose=purpose, rule=rule))
 
+    async def double_click(
+        self,
+        selector: str,
+        *,
+        label: str = "",
+        purpose: Purpose | None = None,
+        rule: RequestRule | None = None,
+    ) -> StepReport:
+        """Click an element twice; the second click meets the gate like the first."""
+        return await self._step(
+            lambda: self._inner.double_click(selector, label=label, purpose=purpose, rule=rule)
+        )
+
+    async def drag(
+        self,
+        selector: str,
+        onto: str,
+        *,
+        label: str = "",
+        purpose: Purpose | None = None,
+        rule: RequestRule | None = None,
+    ) -> StepReport:
+        """Drag one element onto another; both must still be what they were when the button goes up."""
+        return await self._step(
+            lambda: self._inner.drag(selector, onto, label=label, purpose=purpose, rule=rule)
+        )
+
     async def fill(self, selector: str, text: str, *, secret: bool = False) -> StepReport:
         """Replace a field's text; a secret is in no report."""
         return await self._step(lambda: self._inner.fill(selector, text, secret=secret))

@@ -93,6 +93,8 @@ const onEvent = (e) => {
   const a = armed;
   if (!a || !e.isTrusted) return;
   if (e.type !== "submit" && KEYBOARD.has(e.type) !== (a.kind === "key")) return;
+  // The click that browsers add after a drag is about whatever holds both ends of it.
+  if (a.kind === "drop" && e.type === "click") return;
   if (e.type !== "submit") {
     const changed = a.bad ? null : judge(e, a);
     report({ kind: "event", id: a.id, type: e.type });

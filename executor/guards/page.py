@@ -80,6 +80,31 @@ class GuardedPage:
         step = Step(kind="click", selectors=(), label=label, writes=rule is not None)
         return self.act(step, purpose, rule, at=Point(x=x, y=y))
 
+    def double_click(
+        self,
+        selector: str,
+        *,
+        label: str = "",
+        purpose: Purpose | None = None,
+        rule: RequestRule | None = None,
+    ) -> StepReport:
+        """Click an element twice; the second click meets the gate like the first."""
+        step = Step(kind="double_click", selectors=(selector,), label=label, writes=rule is not None)
+        return self.act(step, purpose, rule)
+
+    def drag(
+        self,
+        selector: str,
+        onto: str,
+        *,
+        label: str = "",
+        purpose: Purpose | None = None,
+        rule: RequestRule | None = None,
+    ) -> StepReport:
+        """Drag one element onto another; both must still be what they were when the button goes up."""
+        step = Step(kind="drag", selectors=(selector,), onto=(onto,), label=label, writes=rule is not None)
+        return self.act(step, purpose, rule)
+
     def fill(self, selector: str, text: str, *, secret: bool = False) -> StepReport:
         """Replace a field's text; a secret is in no report."""
         return self.act(Step(kind="fill", selectors=(selector,), text=text, secret=secret), None, None)
@@ -162,6 +187,10 @@ class GuardedPage:
         found = self.page.locator(step.selectors[0] if step.selectors else "body")
         if step.kind == "click":
             found.click()
+        elif step.kind == "double_click":
+            found.dblclick()
+        elif step.kind == "drag":
+            found.drag_to(self.page.locator(step.onto[0]))
         elif step.kind == "fill":
             found.fill(step.text)
         elif step.kind == "select":

@@ -23,7 +23,7 @@ from domain.values import Box, Check, Point
 from executor.guards.world import IsolatedWorld, Message, Place, WorldGone
 from executor.tools.base import FieldMap, GateReport, Target
 
-ActionKind = Literal["mouse", "key"]
+ActionKind = Literal["mouse", "drop", "key"]
 KEPT_TARGETS = 64
 """Observed nodes that are kept; older ones must be observed again."""
 EVENT_WAIT_MS = 500

@@ -22,7 +22,7 @@ from executor.recipe import StepSection
 from executor.runtime.jobs import FATAL, Ended, Job, outcome_of
 from executor.runtime.kit import Hands, Kit
 from executor.runtime.streams import TaskStream
-from executor.tools.base import FieldMap, Look, Performed, Step, Target
+from executor.tools.base import POINTER_KINDS, FieldMap, Look, Performed, Step, Target
 
 MAX_TRIES = 3
 """Fresh starts of one step after a block; then a person looks at it."""
@@ -146,7 +146,7 @@ class StepRunner:
             self._judge(stream, proposed, "after", findings)
         stream.stage(c.Observe(self._observation(after)), frames=(after.frame.ref("observed"),))
         self._look = after
-        done = performed.status == "executed" and (effect.verdict == "pass" or step.kind != "click")
+        done = performed.status == "executed" and (effect.verdict == "pass" or step.kind not in POINTER_KINDS)
         self._spent = spend(
             self._spent,
             state=f"{after.document_sha256} {step.kind} {proposed.target} {step.text}",
@@ -154,7 +154,7 @@ class StepRunner:
         )
         match performed.status:
             case "executed":
-                if effect.verdict == "noop" and step.kind == "click" and not step.writes:
+                if effect.verdict == "noop" and step.kind in POINTER_KINDS and not step.writes:
                     return Ended(how="stopped", check=effect, performed=performed)
                 return Ended(how="done", performed=performed)
             case "blocked" | "failed":

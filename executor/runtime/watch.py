@@ -1,9 +1,9 @@
 """Recording somebody else's loop: observe, say what the guards would have said, stop nothing (G9).
 
 The loop drives a ``GuardedPage``; each of its steps arrives here as a ``StepReport`` and becomes the same events that
-a guarded run has; ``enforced`` says whether the guard stopped anything. The loop's own word "done" is kept as its claim (``task.declared_done``).
-A report is written after its step, so a crash of the loop may lose the last one: that is why record-only is for
-learning, and guarded for writing.
+a guarded run has; ``enforced`` says whether the guard could stop it. The loop's own word "done" is kept as its claim
+(``task.declared_done``). A report is written after its step, so a crash of the loop may lose the last one: that is why
+record-only is for learning, and guarded for writing.
 """
 
 from __future__ import annotations

@@ -13,7 +13,9 @@ from typing import Literal
 from domain.ids import Sha256
 from domain.values import Box, Check, FrameRef, FrameRole, Point
 
-StepKind = Literal["click", "fill", "select", "key"]
+StepKind = Literal["click", "double_click", "drag", "fill", "select", "key"]
+POINTER_KINDS: frozenset[StepKind] = frozenset({"click", "double_click", "drag"})
+"""Steps made with the mouse: nothing changed afterwards means that nothing happened."""
 Scope = Literal["dialog", "row", "form", "section", "page"]
 Status = Literal["executed", "blocked", "failed", "unknown"]
 Mode = Literal["guarded", "record_only"]
@@ -139,6 +141,9 @@ class Step:
     business_action: str = ""
     iframe: str = ""
     """Selector of the iframe that holds the target; empty for the page itself."""
+    onto: tuple[str, ...] = ()
+    """Where a drag ends: selectors in order of preference."""
+    onto_label: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

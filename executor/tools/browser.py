@@ -350,7 +350,7 @@ class BrowserTool:
         shown = self._shown if step.writes else ""
         failure, toast, waited_ns = "", "", 0
         try:
-            report = self.inputs.give(step, target)
+            report = self.inputs.give(step, target, onto=self._onto(step))
         except (PlaywrightError, WorldError) as error:
             report, failure = self.gate.disarm(), first_line(error)
         if not (report.blocked and self.mode == "guarded"):
@@ -375,6 +375,12 @@ class BrowserTool:
             enforce=self.mode == "guarded",
             login_path=self.rules.login_path,
         )
+
+    def _onto(self, step: Step) -> Target | None:
+        """Where a drag ends, observed right before it begins."""
+        if step.kind != "drag":
+            return None
+        return self.locate(step.onto, step.onto_label, iframe=step.iframe)
 
     def _settle(self, settle: Settle, *, awaits_write: bool = False, shown: str = "") -> str:
         return wait_until_quiet(self.world, self.hold, settle, awaits_write=awaits_write, shown=shown)
