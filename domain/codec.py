@@ -8,7 +8,9 @@ string values of ``data``, and type tags exist at the top level alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from operator import attrgetter
 from typing import cast
 
 import msgspec
@@ -62,31 +64,89 @@ def canonical(value: object) -> bytes:
         raise ValueError(message) from error
 
 
+_SCALARS = frozenset({str, bool, type(None)})
+_KEYS_ARE = frozenset({str})
+_ENCODER = msgspec.json.Encoder(order="sorted")
+_builtins = msgspec.to_builtins
+
+
+def _is_plain(values: Iterable[object]) -> bool:
+    """True if all values certainly have a canonical form; False leaves the word to ``canonical``."""
+    for value in values:
+        kind = type(value)
+        if kind in _SCALARS:
+            continue
+        if kind is int:
+            if not -SAFE_INTEGER <= value <= SAFE_INTEGER:  # type: ignore[operator]
+                return False
+        elif kind is dict:
+            if not (_KEYS_ARE.issuperset(map(type, value)) and _is_plain(value.values())):  # type: ignore[call-overload,attr-defined]
+                return False
+        elif kind is not list or not _is_plain(value):  # type: ignore[arg-type]
+            return False
+    return True
+
+
+class _Layout(msgspec.Struct, gc=False):
+    """What is stored, in the order of its keys; the encoder writes it in one pass."""
+
+    cause: str | None
+    correlation: str | None
+    data: dict[str, object]
+    format: int
+    frames: list[dict[str, object]]
+    id: str
+    key: str | None
+    name: str
+    occurred_at_us: int
+    principal: str
+    run: str | None
+    salt: str
+    schema: int
+    stream: str
+    task: str | None
+    tenant: str
+    version: int
+
+
+_KEYS = _Layout.__struct_fields__
+_values = attrgetter(*_KEYS)
+
+
 def encode(draft: Draft) -> bytes:
-    """Stored bytes of an event; ``ValueError`` when it is too large or not canonical."""
+    """Stored bytes of an event; ``ValueError`` when it is too large or not canonical.
+
+    The same bytes as ``canonical`` would give, from an encoder that needs no second pass to sort.
+    """
     envelope = draft.envelope
     name, schema = name_of(draft.event)
-    body = canonical(
-        {
-            "cause": envelope.causation_id,
-            "correlation": envelope.correlation_id,
-            "data": msgspec.to_builtins(draft.event),
-            "format": FORMAT,
-            "frames": [msgspec.to_builtins(frame) for frame in envelope.frames],
-            "id": envelope.event_id,
-            "key": envelope.idempotency_key,
-            "name": name,
-            "occurred_at_us": envelope.occurred_at_us,
-            "principal": envelope.principal,
-            "run": envelope.run_id,
-            "salt": envelope.salt,
-            "schema": schema,
-            "stream": envelope.stream,
-            "task": envelope.task_id,
-            "tenant": envelope.tenant,
-            "version": envelope.version,
-        }
+    layout = _Layout(
+        envelope.causation_id,
+        envelope.correlation_id,
+        _builtins(draft.event),
+        FORMAT,
+        [_builtins(frame) for frame in envelope.frames] if envelope.frames else [],
+        envelope.event_id,
+        envelope.idempotency_key,
+        name,
+        envelope.occurred_at_us,
+        envelope.principal,
+        envelope.run_id,
+        envelope.salt,
+        schema,
+        envelope.stream,
+        envelope.task_id,
+        envelope.tenant,
+        envelope.version,
     )
+    values = _values(layout)
+    try:
+        body = (
+            _ENCODER.encode(layout) if _is_plain(values) else canonical(dict(zip(_KEYS, values, strict=True)))
+        )
+    except UnicodeEncodeError as error:
+        message = f"$: {error}"
+        raise ValueError(message) from error
     if len(body) > MAX_BODY_BYTES:
         message = f"event {name} has {len(body)} bytes, the limit is {MAX_BODY_BYTES}"
         raise ValueError(message)
@@ -97,17 +157,17 @@ class _Stored(msgspec.Struct, frozen=True, gc=False):
     """The outer layout with its types; fields that this release doesn't know are passed over."""
 
     format: int
-    id: str
-    tenant: str
-    stream: str
+    id: EventId
+    tenant: TenantId
+    stream: StreamId
     version: int
-    principal: str
+    principal: PrincipalId
     occurred_at_us: int
     salt: str
-    run: str | None
-    task: str | None
-    key: str | None
-    cause: str | None
+    run: RunId | None
+    task: TaskId | None
+    key: EffectKey | None
+    cause: EventId | None
     correlation: str | None
     frames: tuple[FrameRef, ...]
     name: str
@@ -125,10 +185,11 @@ def _known(name: str) -> tuple[msgspec.json.Decoder[Event], type, int] | None:
     return None if known is None else (msgspec.json.Decoder(known[0]), *known)
 
 
-def decode(body: bytes, *, where: str = "event") -> tuple[Envelope, str, int, Event]:
+def decode(body: bytes, *, where: str | StoredRow = "event") -> tuple[Envelope, str, int, Event]:
     """Envelope, stored name, stored schema and fact.
 
-    Raises ``FormatTooNew`` for what a newer release wrote and ``IntegrityError`` for bytes that are no event.
+    ``where`` names the bytes in a message, by a text or by the row that holds them. Raises ``FormatTooNew`` for what
+    a newer release wrote and ``IntegrityError`` for bytes that are no event.
     """
     try:
         body.decode()  # the decoder passes over what it doesn't know without looking at its UTF-8
@@ -137,10 +198,10 @@ def decode(body: bytes, *, where: str = "event") -> tuple[Envelope, str, int, Ev
         _refuse_newer_layout(body, where)
         raise _unreadable(error, where) from error
     if stored.format > FORMAT:
-        raise FormatTooNew(f"format {stored.format}, this release knows {FORMAT}", where=where)
+        raise FormatTooNew(f"format {stored.format}, this release knows {FORMAT}", where=_place(where))
     known = _known(stored.name)
     if known is None:
-        raise FormatTooNew(f"event {stored.name!r} is unknown to this release", where=where)
+        raise FormatTooNew(f"event {stored.name!r} is unknown to this release", where=_place(where))
     decoder, cls, current = known
     try:
         if stored.schema == current:
@@ -153,39 +214,43 @@ def decode(body: bytes, *, where: str = "event") -> tuple[Envelope, str, int, Ev
     return _envelope(stored), stored.name, stored.schema, event
 
 
-def _refuse_newer_layout(body: bytes, where: str) -> None:
+def _place(where: str | StoredRow) -> str:
+    return where if isinstance(where, str) else f"{where.tenant} event {where.position}"
+
+
+def _refuse_newer_layout(body: bytes, where: str | StoredRow) -> None:
     """A layout from the future need not look like ours; its format number alone must be there."""
     try:
         layout = orjson.loads(body)["format"]
     except (orjson.JSONDecodeError, KeyError, TypeError, IndexError):
         return
     if isinstance(layout, int) and not isinstance(layout, bool) and layout > FORMAT:
-        raise FormatTooNew(f"format {layout}, this release knows {FORMAT}", where=where)
+        raise FormatTooNew(f"format {layout}, this release knows {FORMAT}", where=_place(where))
 
 
-def _unreadable(error: Exception, where: str) -> IntegrityError:
-    return IntegrityError(f"not a readable event: {type(error).__name__}: {error}", where=where)
+def _unreadable(error: Exception, where: str | StoredRow) -> IntegrityError:
+    return IntegrityError(f"not a readable event: {type(error).__name__}: {error}", where=_place(where))
 
 
 def _envelope(stored: _Stored) -> Envelope:
     return Envelope(
-        event_id=EventId(stored.id),
-        tenant=TenantId(stored.tenant),
-        stream=StreamId(stored.stream),
+        event_id=stored.id,
+        tenant=stored.tenant,
+        stream=stored.stream,
         version=stored.version,
-        principal=PrincipalId(stored.principal),
+        principal=stored.principal,
         occurred_at_us=stored.occurred_at_us,
         salt=stored.salt,
-        run_id=cast("RunId | None", stored.run),
-        task_id=cast("TaskId | None", stored.task),
-        idempotency_key=cast("EffectKey | None", stored.key),
+        run_id=stored.run,
+        task_id=stored.task,
+        idempotency_key=stored.key,
         frames=stored.frames,
-        causation_id=cast("EventId | None", stored.cause),
+        causation_id=stored.cause,
         correlation_id=stored.correlation,
     )
 
 
 def read(row: StoredRow) -> Recorded:
     """Decode a stored row; errors name its tenant and position."""
-    envelope, name, schema, event = decode(row.body, where=f"{row.tenant} event {row.position}")
+    envelope, name, schema, event = decode(row.body, where=row)
     return Recorded(row=row, envelope=envelope, name=name, schema=schema, event=event)

@@ -3,19 +3,24 @@
 Three parts with different authors: ``Envelope`` is written by whoever appends and is inside the hashed bytes;
 ``Recorded`` adds what the store assigned under the tenant's head (position, time, chain); ``Draft`` is an envelope
 and a fact on their way in.
+
+What is read back by the million (``Envelope``, ``StoredRow``, ``Recorded``) is a frozen ``msgspec.Struct``: it is made
+several times faster than a frozen dataclass, and the garbage collector needn't follow it. Copies with another value
+come from ``msgspec.structs.replace``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from domain.events import Event
 from domain.ids import EffectKey, EventId, PrincipalId, RunId, StreamId, TaskId, TenantId
 from domain.values import FrameRef
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Envelope:
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Written by the appender; part of the hashed bytes."""
 
     event_id: EventId
@@ -46,8 +51,7 @@ class Draft:
     event: Event
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRow:
+class StoredRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The bytes as the store keeps them; everything else is derived from these."""
 
     tenant: TenantId
@@ -63,8 +67,7 @@ class StoredRow:
     """Link of the stream's chain (``domain.chain``)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event read back: the stored row and what it says."""
 
     row: StoredRow

@@ -227,7 +227,7 @@ def _check_row(scan: _Scan, item: IndexedRow) -> None:
     if row.position == scan.frontier.size:
         _anchor(scan, row.position)
     try:
-        envelope, name, _, event = decode(row.body, where=f"{row.tenant} event {row.position}")
+        envelope, name, _, event = decode(row.body, where=row)
     except IntegrityError as error:
         scan.find("unreadable", error.what, item)
         return

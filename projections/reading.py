@@ -354,13 +354,13 @@ def _explain(error: DBAPIError) -> WorldError | IntegrityError:
 
 def _stored(item: Sequence[Any]) -> StoredRow:
     return StoredRow(
-        tenant=TenantId(item[0]),
+        tenant=item[0],
         position=item[1],
-        stream=StreamId(item[2]),
+        stream=item[2],
         version=item[3],
         recorded_at_us=item[4],
-        body=bytes(item[5]),
-        entry_hash=bytes(item[6]),
+        body=item[5],
+        entry_hash=item[6],
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from domain.envelope import StoredRow
 from domain.ids import EffectKey, EventId, StreamId, TenantId
 
@@ -34,8 +36,7 @@ class ClaimRow:
     released_at_us: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexedRow:
+class IndexedRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A stored row with the columns that repeat parts of its body."""
 
     row: StoredRow

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
+import msgspec
 import orjson
 import pytest
 from hypothesis import given
@@ -75,6 +77,51 @@ def test_keys_are_sorted_and_nothing_is_padded() -> None:
 def test_what_has_no_canonical_form_is_refused_with_its_path(value: object, path: str) -> None:
     with pytest.raises(ValueError, match=path.replace("$", r"\$").replace(r"\$\[", r"\$\[")):
         canonical(value)
+
+
+@given(TEXT, st.dictionaries(TEXT, TEXT, max_size=4), st.integers(-SAFE_INTEGER, SAFE_INTEGER))
+def test_an_event_is_written_in_the_one_form_that_plain_data_has(
+    message: str, delivered: dict[str, str], at_us: int
+) -> None:
+    draft = _draft(message)
+    envelope = msgspec.structs.replace(draft.envelope, occurred_at_us=at_us, correlation_id=message)
+    event = AlertRaised(kind=message, severity="low", message=message, delivered=delivered)
+    body = encode(Draft(envelope=envelope, event=event))
+    assert body == canonical(orjson.loads(body))
+
+
+@pytest.mark.parametrize(
+    "character", ["\u0000", "\u001f", '"\\/', "\u007f", "\u2028", "\ufeff", "\uffff", "\U0001f600"]
+)
+def test_every_kind_of_character_is_written_in_the_one_form(character: str) -> None:
+    body = encode(_draft(character))
+    assert body == canonical(orjson.loads(body))
+    assert orjson.loads(body)["data"]["message"] == character
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "path"),
+    [
+        ("delivered", {"log": 1.5}, "$.data.delivered.log"),
+        ("delivered", {"log": ["x", float("nan")]}, "$.data.delivered.log[1]"),
+        ("delivered", {1: "number as a key"}, "$: "),
+        ("message", SAFE_INTEGER + 1, "$.data.message"),
+        ("message", "\ud800", "$: "),
+        ("delivered", {"\ud800": "x"}, "$: "),
+    ],
+)
+def test_an_event_that_has_no_canonical_form_is_refused(field: str, value: object, path: str) -> None:
+    fields = {"kind": "x", "severity": "low", "message": "", "delivered": {}, field: value}
+    event = AlertRaised(**fields)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=re.escape(path)):
+        encode(Draft(envelope=_draft().envelope, event=event))
+
+
+@pytest.mark.parametrize("value", [1.0, float("inf"), SAFE_INTEGER + 1, -SAFE_INTEGER - 1])
+def test_an_envelope_that_has_no_canonical_form_is_refused(value: float) -> None:
+    envelope = msgspec.structs.replace(_draft().envelope, occurred_at_us=value)
+    with pytest.raises(ValueError, match="occurred_at_us"):
+        encode(Draft(envelope=envelope, event=_draft().event))
 
 
 def test_an_event_comes_back_as_it_went_in() -> None:
@@ -181,7 +228,7 @@ def test_errors_name_the_row() -> None:
     )
     with pytest.raises(IntegrityError, match="acme event 5"):
         read(row)
-    good = replace(row, body=encode(_draft()))
+    good = msgspec.structs.replace(row, body=encode(_draft()))
     assert read(good).envelope.stream == "task:1"
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from domain.events import SettlementImported
@@ -258,7 +259,10 @@ def test_a_seal_with_the_wrong_count_is_found(record: _Record) -> None:
     maker = Maker(seed=13)
     stream = maker.task()
     wrong = maker.sealed(stream, 5)
-    drafts = [maker.note(stream, 1), replace(wrong, envelope=replace(wrong.envelope, version=2))]
+    drafts = [
+        maker.note(stream, 1),
+        replace(wrong, envelope=msgspec.structs.replace(wrong.envelope, version=2)),
+    ]
     with open_record(record.url) as log:
         log.append(drafts)
     assert record.codes() == {"seal_count"}

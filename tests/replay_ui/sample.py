@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import msgspec
 import sqlalchemy as sa
 from starlette.requests import HTTPConnection
 
@@ -208,7 +209,8 @@ def _drawn(recorded: Recorded, frames: dict[str, Sha256], blobs: str) -> Draft:
         event = replace(event, planned_on=real(event.planned_on))
     elif isinstance(event, e.ApprovalRequested) and event.frame:
         event = replace(event, frame=real(event.frame))
-    return Draft(envelope=replace(recorded.envelope, frames=shown(recorded.envelope.frames)), event=event)
+    envelope = msgspec.structs.replace(recorded.envelope, frames=shown(recorded.envelope.frames))
+    return Draft(envelope=envelope, event=event)
 
 
 class Everyone:

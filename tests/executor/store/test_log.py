@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 from domain.codec import encode
@@ -88,7 +89,7 @@ def test_a_used_event_id_with_other_bytes_is_refused(log: RecordLog, maker: Make
     draft = maker.note(maker.task(), 1)
     log.append([draft])
     other = maker.note(maker.task(), 1)
-    thief = replace(other, envelope=replace(other.envelope, event_id=draft.envelope.event_id))
+    thief = replace(other, envelope=msgspec.structs.replace(other.envelope, event_id=draft.envelope.event_id))
     with pytest.raises(CommandRefused, match="event_id_reused"):
         log.append([thief])
 
@@ -108,7 +109,7 @@ def test_drafts_that_do_not_belong_together_are_refused(log: RecordLog, maker: M
     stream = maker.task()
     first = maker.note(stream, 1)
     second = maker.note(stream, 2)
-    elsewhere = replace(second.envelope, tenant=GLOBEX)
+    elsewhere = msgspec.structs.replace(second.envelope, tenant=GLOBEX)
     drafts = {
         "nothing": [],
         "two streams": [first, maker.note(maker.task(), 2)],
@@ -138,7 +139,7 @@ def test_recorded_time_never_runs_backwards_and_the_skew_stays_visible(url: str,
         late = log.append([maker.note(stream, 2)]).recorded_at_us
         assert late == early
         skewed = maker.note(stream, 3)
-        skewed = replace(skewed, envelope=replace(skewed.envelope, occurred_at_us=1))
+        skewed = replace(skewed, envelope=msgspec.structs.replace(skewed.envelope, occurred_at_us=1))
         log.append([skewed])
         assert [item.envelope.occurred_at_us for item in log.stream(ACME, stream)][-1] == 1
 
@@ -210,7 +211,9 @@ def test_a_compensation_claims_under_the_key_in_its_envelope(url: str, log: Reco
     stream = maker.task()
     key = EffectKey("acme:B1:undo:compensates-1")
     plain = maker.note(stream, 1)
-    log.append([replace(plain, envelope=replace(plain.envelope, idempotency_key=key))], claim=key)
+    log.append(
+        [replace(plain, envelope=msgspec.structs.replace(plain.envelope, idempotency_key=key))], claim=key
+    )
     assert log.claim_of(ACME, key) is not None
     with open_reader(url) as reader:
         assert check(reader, None).ok

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import msgspec
 
 from domain import events as e
@@ -75,9 +73,9 @@ def test_clocks_that_disagree_about_the_month_leave_it_undecided() -> None:
     moved = []
     for recorded in book.events:
         if isinstance(recorded.event, e.ActionAttempted | e.ReadbackConfirmed):
-            envelope = replace(recorded.envelope, occurred_at_us=last_minute)
-            row = replace(recorded.row, recorded_at_us=last_minute + 600_000_000)
-            moved.append(replace(recorded, envelope=envelope, row=row))
+            envelope = msgspec.structs.replace(recorded.envelope, occurred_at_us=last_minute)
+            row = msgspec.structs.replace(recorded.row, recorded_at_us=last_minute + 600_000_000)
+            moved.append(msgspec.structs.replace(recorded, envelope=envelope, row=row))
         else:
             moved.append(recorded)
     result = reconcile(moved, month_file(), tenant=TENANT, month=MONTH, chain_verified=True)
