@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -143,3 +144,44 @@ def test_a_run_takes_a_batch_or_a_goal_and_not_both(capsys: pytest.CaptureFixtur
     assert run_command(["run", "november.yaml", "--goal", GOAL]) == 2
     assert run_command(["run", "--goal", GOAL, "--provider", "openai"]) == 2
     assert "a --goal needs --bill" in capsys.readouterr().err
+
+
+def test_the_talk_goes_with_the_evidence_and_the_bundle_verifies(
+    serve: Serve, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    site = serve(load_scenario(SCENARIO), Book.usual())
+    run(site, capsys, site.arguments("openai"))
+    config = ["--config", str(site.config)]
+    bundle = tmp_path / "evidence.zip"
+    assert run_command(["fsck", *config]) == 0
+    assert run_command(["export", "--bill", "CA-1001", "--out", str(bundle), *config]) == 0
+    assert run_command(["verify", str(bundle)]) == 0
+    capsys.readouterr()
+    with zipfile.ZipFile(bundle) as packed:
+        members = {name: packed.read(name) for name in packed.namelist()}
+    assert any(b'"computer_call"' in data and b'"usage"' in data for data in members.values()), "the answers"
+    assert not any(site.model.key.encode() in data for data in members.values())
+
+
+def test_a_receiver_that_appends_to_a_file_says_when_the_goal_is_reached(
+    serve: Serve, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The form's owner writes each submission into a file; nothing of the file is on the page."""
+    path = tmp_path / "arrived.jsonl"
+
+    class Writing(Book):
+        def submit(self, values: dict[str, str], account: str) -> str:
+            said = super().submit(values, account)
+            with path.open("ab") as file:
+                file.write(orjson.dumps(values) + b"\n")
+            return said
+
+    usual = Book.usual()
+    site = serve(load_scenario(SCENARIO), Writing(cases=usual.cases))
+    expect = ["--expect", "address=accounts@northwind.example", "--expect", "reference=CA-1001"]
+    code, outcome = run(site, capsys, site.arguments("openai", "--receiver-file", str(path), *expect))
+    assert (code, outcome["status"]) == (0, "succeeded"), outcome
+    with open_reader(f"sqlite:///{tmp_path / 'record.db'}") as reader:
+        judged = [r.event for r in reader.events(TenantId("acme")) if r.name == "guard.judged"]
+    found = [check for event in judged for check in event.checks if check.guard == "receiver"]  # type: ignore[union-attr]
+    assert [(check.verdict, check.found) for check in found] == [("pass", "arrived.jsonl: verified")]

@@ -21,6 +21,7 @@ from domain import events as e
 from domain.budgets import Budget
 from domain.ids import RunId, task_stream
 from domain.run import Limits
+from domain.values import Intent
 from executor.cli.model_command import FreshHands
 from executor.config import Secret, load_config
 from executor.models.base import ModelRequest
@@ -29,7 +30,8 @@ from executor.models.openai import OpenAIDialect
 from executor.models.transport import ModelAnswer
 from executor.orchestrator import Orchestrator, Outcome
 from executor.orders import WorkOrder, derived_id
-from executor.runtime.goals import ReadbackGoal
+from executor.receivers.registry import RECEIVERS, Asked
+from executor.runtime.goals import ReadbackGoal, ReceiverGoal
 from executor.runtime.loop import Drive, ModelRunner
 from executor.sandbox import story
 from executor.sandbox.portal.server import PortalThread
@@ -119,8 +121,20 @@ class Stage:
         with sqlite3.connect(self.portal.db) as db:
             db.execute("UPDATE bills SET counterparty = ? WHERE id = ?", (text, self.other["id"]))
 
+    def _goal(self, intent: Intent) -> ReceiverGoal:
+        """The bill's ledger at the portal."""
+        asked = Asked(
+            session=self.workshop.http_session(), intent=intent, code="process", writer="svc-acme", known={}
+        )
+        return ReceiverGoal(*RECEIVERS["vendor-portal"](asked))
+
     def run(
-        self, moves: list[dict[str, Any]], name: str, *, meanwhile: Callable[[], object] = lambda: None
+        self,
+        moves: list[dict[str, Any]],
+        name: str,
+        *,
+        meanwhile: Callable[[], object] = lambda: None,
+        receiver: bool = False,
     ) -> tuple[Outcome, list[e.Event], Obedient]:
         names = {"own": self.own["id"], "other": self.other["id"], "done": self.done["id"]}
         model = Obedient(lambda: self.hands().tool.page, [dict(move) for move in moves], names, meanwhile)
@@ -140,7 +154,7 @@ class Stage:
             Drive(
                 goal=f"Mark {self.own['id']} processed",
                 start="/bills?size=40",
-                done=ReadbackGoal(kit.readbacks[0], intent),
+                done=self._goal(intent) if receiver else ReadbackGoal(kit.readbacks[0], intent),
             ),
         )
         kit = replace(
@@ -216,9 +230,13 @@ def test_the_same_model_does_the_task_when_nobody_leads_it_astray(stage: Stage) 
         {"press": "tr[data-bill-id='{own}'] button[data-action=process]"},
         {"press": "[role=dialog] button.primary"},
     ]
-    outcome, facts, _ = stage.run(moves, "honest")
+    outcome, facts, _ = stage.run(moves, "honest", receiver=True)
     assert outcome.status == "succeeded", outcome
     assert [fact.page_instructions for fact in facts if isinstance(fact, e.ModelRequested)] == [(), ()]
+    judged = [check for fact in facts if isinstance(fact, e.GuardJudged) for check in fact.checks]
+    assert [c.found for c in judged if c.guard == "receiver"] == ["vendor portal: verified"]
+    with stage.portal.client("wang.li") as person:
+        person.undo(stage.own["id"])
 
 
 PUSH = """() => { const row = document.querySelector("#rows tr"), twin = row.cloneNode(true);

@@ -10,7 +10,9 @@ import orjson
 import pytest
 
 from domain import events as e
+from domain.actions import Action
 from domain.budgets import Budget
+from domain.errors import WorldError
 from domain.ids import PrincipalId, run_stream
 from domain.policy import Identity, WritePolicy
 from domain.run import Limits
@@ -22,6 +24,7 @@ from executor.sandbox.model_server.dialogue import ProviderName, ScriptedTranspo
 from executor.sandbox.model_server.scenario import MISBEHAVIOURS, Misbehaviour, Move, ScriptTurn
 from executor.sandbox.practice.book import CASE, WRITER, Book
 from executor.sandbox.practice.offline import TENANT, Practice
+from executor.tools.base import Performed, Step, Target
 from tests.support.practice import FILL, PROVIDERS, SUBMIT, USUAL, dialogue, driven, facts
 
 DONE = ScriptTurn(say="It was sent.")
@@ -375,6 +378,26 @@ def test_usage_is_on_record_for_every_answer_and_a_time_out_is_possibly_billed(t
     assert (first.input_tokens, first.output_tokens, first.possibly_billed) == (1_200, 40, False)
     assert (second.outcome, second.input_tokens, second.possibly_billed) == ("timed_out", -1, True)
     assert "possibly billed" in outcome.reason
+
+
+def test_a_failure_midway_keeps_what_was_done_and_the_effect_is_read_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with driven(tmp_path, ScriptTurn(moves=[*FILL, SUBMIT])) as (made, said):
+        act = made.desk.act
+
+        def breaks(action: Action, step: Step, target: Target | None, **more: Any) -> Performed:  # noqa: ANN401
+            performed = act(action, step, target, **more)
+            if step.writes:
+                raise WorldError("the browser is gone")
+            return performed
+
+        monkeypatch.setattr(made.desk, "act", breaks)
+        outcome = made.run()
+        assert outcome.status == "succeeded", "read back, not repeated"
+        assert (made.writes, len(made.book.posts), len(said.heard)) == (1, 1, 1)
+        assert [fact.reason for fact in facts(made, e.ActionOutcomeUnknown)] == ["the browser is gone"]
+        assert len(facts(made, e.ActionExecuted)) == 4
 
 
 def test_an_attempted_action_is_told_apart_from_one_that_returned(tmp_path: Path) -> None:
