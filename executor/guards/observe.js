@@ -7,7 +7,8 @@ const VOLATILE = new RegExp(
     "\\d+\\s*(秒|分钟|分|小时|時間|天|日|초|분|시간|일)(钟)?\\s*(前|전)",
     "刚刚|たった今|방금",
     "\\b(just now|(\\d+|an?)\\s*(s|sec|second|m|min|minute|h|hr|hour|d|day)s?\\s*ago)\\b",
-    "\\b\\d{1,2}:\\d{2}(:\\d{2})?(\\.\\d+)?\\b",
+    // A moment is one thing with its date: "2026-11-19 23:50:23" may turn into "3 minutes ago" when a script has loaded.
+    "\\b(\\d{4}\\s*[-/.年]\\s*\\d{1,2}\\s*[-/.月]\\s*\\d{1,2}\\s*日?[\\sT]+)?\\d{1,2}:\\d{2}(:\\d{2})?(\\.\\d+)?\\b",
   ].join("|"),
   "gi",
 );
