@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
 
 import click
-from rich.console import Console
 
 from domain.errors import ConfigError
-from executor.cli.common import json_option, print_json, print_table, progress_bar
+from executor.cli.common import json_option, print_json, progress_bar
 
 if TYPE_CHECKING:
     from executor.config import Config
@@ -271,10 +270,21 @@ def show(summaries: Sequence[ArmSummary], trials: Sequence[Trial], scenarios: Se
         ("a step, bytes kept (median)", [f"{one.step_bytes:,.0f}" for one in summaries]),
     ]
     arms = [one.arm for one in summaries]
-    print_table("the loops, with 95 % intervals", ("", *arms), [(name, *cells) for name, cells in lines])
-    print_table("how the trials ended", ("scenario", "shown by", *arms), confusion(trials, scenarios, arms))
-    Console().print(
-        "done: said and true · stopped: nothing happened, and said so · told: not well, and said so · "
-        "SILENT: said done and is not · WRONG: the loop itself sent something wrong",
-        style="dim",
+    _columns("the loops, with 95 % intervals", ("", *arms), [(name, *cells) for name, cells in lines])
+    rows = [(name, shown, *cells) for name, shown, *cells in confusion(trials, scenarios, arms)]
+    _columns("how the trials ended", ("scenario", "shown by", *arms), rows)
+    click.echo(
+        "done: said and true; stopped: nothing happened, and said so; told: not well, and said so;\n"
+        "SILENT: said done and is not; WRONG: the loop itself sent something wrong"
     )
+
+
+def _columns(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Plain columns as wide as what they hold: a table that is fitted to a terminal would drop some."""
+    widths = [max(len(row[number]) for row in (heads, *rows)) for number in range(len(heads))]
+    click.echo(title)
+    for row in (heads, *rows):
+        click.echo(
+            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    click.echo()

@@ -18,6 +18,8 @@ from executor.sandbox.gauntlet.verdicts import Ending, Trial
 
 Z: Final = 1.959963984540054
 """97.5 % quantile of the normal distribution."""
+EDGE: Final = 0.1
+"""Shares below it are shown with a decimal."""
 WORDS: Final[dict[Ending, str]] = {"done": "done", "stopped": "stopped", "told": "told", "silent": "SILENT"}
 
 
@@ -31,10 +33,11 @@ class Rate:
     high: float
 
     def text(self) -> str:
-        """``3/40 (3–20 %)``: count, and the interval in percent."""
+        """``3/40 2.6–20 %``: count, and the interval in percent."""
         if not self.of:
             return "–"
-        return f"{self.hits}/{self.of} ({100 * self.low:.2g}–{100 * self.high:.2g} %)"
+        low, high = (f"{100 * edge:.{1 if 0 < edge < EDGE else 0}f}" for edge in (self.low, self.high))
+        return f"{self.hits}/{self.of} {low}–{high} %"
 
 
 def wilson(hits: int, of: int) -> Rate:
@@ -124,4 +127,4 @@ def _cell(trials: Sequence[Trial]) -> str:
     endings = Counter(trial.ending for trial in trials)
     parts = [f"{endings[key]} {word}" for key, word in WORDS.items() if endings[key]]
     wrong = sum(trial.wrong_effects > 0 for trial in trials)
-    return ", ".join(parts) + (f", {wrong} WRONG" if wrong else "")
+    return " ".join([*parts, *([f"{wrong} WRONG"] if wrong else [])])

@@ -228,6 +228,11 @@ def test_intervals_are_those_of_wilson_as_newcombe_printed_them(
     assert [rate.low, rate.high] == pytest.approx([low, high], abs=1e-4)
 
 
+def test_a_rate_is_written_with_its_interval() -> None:
+    assert wilson(3, 40).text() == "3/40 2.6–20 %"
+    assert wilson(20, 20).text() == "20/20 84–100 %"
+
+
 def test_nothing_tried_says_nothing() -> None:
     assert (wilson(0, 0).low, wilson(0, 0).high, wilson(0, 0).text()) == (0.0, 1.0, "–")
 
@@ -258,8 +263,8 @@ def test_wrong_effects_are_counted_apart_where_something_could_have_shown_them()
     )
     assert (summary.silent_failures.hits, summary.takeover.hits, summary.rollback_silent) == (1, 1, 1)
     assert confusion(trials, list(scenarios.values()), ("none", "ours")) == [
-        ("glass-pane", "document", "", "1 SILENT, 1 WRONG"),
-        ("colleague-at-answer", "readback", "1 stopped", "1 told, 1 WRONG"),
+        ("glass-pane", "document", "", "1 SILENT 1 WRONG"),
+        ("colleague-at-answer", "readback", "1 stopped", "1 told 1 WRONG"),
     ]
 
 
