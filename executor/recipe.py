@@ -98,6 +98,9 @@ class StepSection(_Strict, frozen=True, kw_only=True):
     writes: bool = False
     destructive: bool = False
     needs_confirm: bool = False
+    native_confirm: bool = False
+    """The browser itself asks (``confirm()``) before this step writes. It is asked once with nothing allowed to leave
+    and dismissed; planned again, the same question about the same bill is answered with yes, once."""
     drawn: list[IntentField] | None = None
     """Intent fields that must be readable around this target, where they differ from the usual ones."""
     bind: bool = True
@@ -323,7 +326,7 @@ class Recipe(_Strict, frozen=True, kw_only=True):
             writes=section.writes,
             irreversible=section.writes and irreversible,
             destructive=section.destructive or section.writes,
-            needs_confirm=section.needs_confirm,
+            needs_confirm=section.needs_confirm or section.native_confirm,
             business_action=intent.action,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from zoneinfo import ZoneInfo
 
 from domain.budgets import Budget
@@ -73,6 +73,18 @@ class Hands(Protocol):
 
     def effect(self, before: Look, after: Look) -> Check:
         """``noop`` when nothing of substance changed (G3), else ``pass``."""
+        ...
+
+
+@runtime_checkable
+class AsksNatively(Protocol):
+    """Hands that can answer a question of the browser itself."""
+
+    def expect_native(self, message: str, verb: str) -> None:
+        """Answer the next native question with yes, once, if it says exactly this; any other is dismissed.
+
+        An empty message takes the permission back.
+        """
         ...
 
 

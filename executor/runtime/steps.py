@@ -18,9 +18,10 @@ from domain.events.action import Phase
 from domain.idempotency import action_digest
 from domain.ids import ActionId
 from domain.values import Check, FrameRef, Intent
+from executor.guards import texts
 from executor.recipe import StepSection
 from executor.runtime.jobs import FATAL, Ended, Job, outcome_of
-from executor.runtime.kit import Hands, Kit
+from executor.runtime.kit import AsksNatively, Hands, Kit
 from executor.runtime.streams import TaskStream
 from executor.tools.base import POINTER_KINDS, FieldMap, Look, Performed, Step, Target
 
@@ -81,6 +82,10 @@ class StepRunner:
         fields = self._kit.recipe.field_map(section)
         blocked = Check(guard="steps", verdict="pass")
         for _ in range(MAX_TRIES):
+            if section.native_confirm:
+                unasked = self._ask_natively(job, section, step, fields)
+                if unasked is not None:
+                    return unasked
             elapsed_us = self._kit.clock.now_us() - self._began_us
             over = exceeded(self._kit.budget, replace(self._spent, elapsed_us=elapsed_us))
             if over is not None:
@@ -90,6 +95,31 @@ class StepRunner:
                 return ended
             blocked, self._look = ended.check, None
         return Ended(how="stopped", check=blocked)
+
+    def _ask_natively(self, job: Job, section: StepSection, step: Step, fields: FieldMap) -> Ended | None:
+        """Let the browser ask its question, with nothing allowed to leave; None once it may be answered with yes.
+
+        The question was dismissed and is on record; the step is planned again from a fresh observation.
+        """
+        if isinstance(self._hands, AsksNatively):
+            self._hands.expect_native("", "")
+        asking = replace(step, writes=False, irreversible=False, needs_confirm=False, destructive=True)
+        ended = self._try(job, section, asking, fields)
+        if ended.performed is None or ended.performed.status not in {"executed", "failed"}:
+            return ended
+        questions = [dialog for dialog in ended.performed.dialogs if dialog.kind == "confirm"]
+        self._look = None
+        about_it = len(questions) == 1 and texts.holds(questions[0].message, job.intent.bill_id)
+        if about_it and isinstance(self._hands, AsksNatively):
+            self._hands.expect_native(questions[0].message, step.label)
+            return None
+        check = Check(
+            guard="confirm",
+            verdict="needs_confirm_screen",
+            expected=f"one question of the browser about {job.intent.bill_id}",
+            found="; ".join(dialog.message for dialog in ended.performed.dialogs) or "none was asked",
+        )
+        return Ended(how="stopped", check=check, performed=ended.performed)
 
     def _try(self, job: Job, section: StepSection, step: Step, fields: FieldMap) -> Ended:
         stream = job.stream

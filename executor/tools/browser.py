@@ -90,7 +90,8 @@ class BrowserTool:
         # A context of our own is held as a whole, new windows included; somebody else's only on this page.
         self.hold = RequestHold(page.context if owns_context else page, rules, enforce=mode == "guarded")
         self._dialogs: list[NativeDialog] = []
-        self._accept = ""
+        self._question: ConfirmScreen | None = None
+        """The native question that may be answered with yes, once."""
         self._troubles: set[str] = set()
         self._shown = ""
         """What a toast said at the last look: it is no answer to the next action."""
@@ -156,6 +157,7 @@ class BrowserTool:
         self._shown = main["toast"]
         signals = sorted({*self._troubles, *(s for part in parts for s in part["signals"])})
         dialogs, self._dialogs = tuple(self._dialogs), []
+        asked = () if self._question is None else (self._question,)
         self._troubles = set()
         return Look(
             frame=frame,
@@ -165,7 +167,7 @@ class BrowserTool:
             document_sha256=digest("\f".join(part["state"] for part in parts)),
             account=main["account"],
             signals=tuple(signals),
-            confirm_screens=tuple(ConfirmScreen(**s) for part in parts for s in part["screens"]),
+            confirm_screens=(*asked, *(ConfirmScreen(**s) for part in parts for s in part["screens"])),
             dialogs=dialogs,
             latency_us=(time.perf_counter_ns() - began) // 1000,
         )
@@ -239,13 +241,18 @@ class BrowserTool:
         except (PlaywrightError, ValueError) as error:
             return ProbeAnswer(error=type(error).__name__)
 
-    def expect_native(self, message: str) -> None:
-        """Accept the next native confirm dialog, once, if it says exactly this."""
-        self._accept = message
+    def expect_native(self, message: str, verb: str = "") -> None:
+        """Accept the next native confirm dialog, once, if it says exactly this.
+
+        Until then the question counts as a confirmation screen that ``verb`` answers (G5). An empty message takes the
+        permission back.
+        """
+        asked = ConfirmScreen(role="native confirm", text=message, verb=verb)
+        self._question = asked if message else None
 
     def _on_dialog(self, dialog: Dialog) -> None:
-        accept = dialog.type == "confirm" and bool(self._accept) and dialog.message == self._accept
-        self._accept = ""
+        asked, self._question = self._question, None
+        accept = dialog.type == "confirm" and asked is not None and dialog.message == asked.text
         self._dialogs.append(NativeDialog(kind=dialog.type, message=dialog.message, accepted=accept))
         if accept or dialog.type == "beforeunload":
             dialog.accept()

@@ -75,6 +75,10 @@ class BrowserHands:
             found="text and control state are as before" if same else "",
         )
 
+    def expect_native(self, message: str, verb: str) -> None:
+        """See ``AsksNatively``."""
+        self.tool.expect_native(message, verb)
+
     def close(self) -> None:
         """End the browser context."""
         self.tool.close()
