@@ -1,7 +1,7 @@
 """Transport to the guards' script over the DevTools protocol (synchronous Playwright).
 
 Rules: the script stands in every frame before the first script of the page; it is called only in its own world;
-what it reports arrives in order. An asynchronous transport needs this file again and nothing else.
+what it reports arrives in order. Asynchronous pages come through ``executor.guards.blocking``.
 """
 
 from __future__ import annotations
