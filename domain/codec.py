@@ -8,9 +8,8 @@ string values of ``data``, and type tags exist at the top level alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from operator import attrgetter
 from typing import cast
 
 import msgspec
@@ -94,7 +93,7 @@ class _Layout(msgspec.Struct, gc=False):
     correlation: str | None
     data: dict[str, object]
     format: int
-    frames: list[dict[str, object]]
+    frames: Sequence[dict[str, object]]
     id: str
     key: str | None
     name: str
@@ -109,10 +108,6 @@ class _Layout(msgspec.Struct, gc=False):
     version: int
 
 
-_KEYS = _Layout.__struct_fields__
-_values = attrgetter(*_KEYS)
-
-
 def encode(draft: Draft) -> bytes:
     """Stored bytes of an event; ``ValueError`` when it is too large or not canonical.
 
@@ -120,30 +115,48 @@ def encode(draft: Draft) -> bytes:
     """
     envelope = draft.envelope
     name, schema = name_of(draft.event)
-    layout = _Layout(
+    data = _builtins(draft.event)
+    frames = [_builtins(frame) for frame in envelope.frames]
+    texts = (
         envelope.causation_id,
         envelope.correlation_id,
-        _builtins(draft.event),
-        FORMAT,
-        [_builtins(frame) for frame in envelope.frames] if envelope.frames else [],
         envelope.event_id,
         envelope.idempotency_key,
-        name,
-        envelope.occurred_at_us,
         envelope.principal,
         envelope.run_id,
         envelope.salt,
-        schema,
         envelope.stream,
         envelope.task_id,
         envelope.tenant,
+    )
+    cause, correlation, event_id, key, principal, run, salt, stream, task, tenant = texts
+    layout = _Layout(
+        cause,
+        correlation,
+        data,
+        FORMAT,
+        frames,
+        event_id,
+        key,
+        name,
+        envelope.occurred_at_us,
+        principal,
+        run,
+        salt,
+        schema,
+        stream,
+        task,
+        tenant,
         envelope.version,
     )
-    values = _values(layout)
+    plain = (
+        _SCALARS.issuperset(map(type, texts))
+        and _is_plain((envelope.occurred_at_us, envelope.version))
+        and _is_plain(data.values())
+        and (not frames or all(_is_plain(frame.values()) for frame in frames))
+    )
     try:
-        body = (
-            _ENCODER.encode(layout) if _is_plain(values) else canonical(dict(zip(_KEYS, values, strict=True)))
-        )
+        body = _ENCODER.encode(layout) if plain else canonical(msgspec.structs.asdict(layout))
     except UnicodeEncodeError as error:
         message = f"$: {error}"
         raise ValueError(message) from error

@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError
 
 from domain.errors import ProofreelError, WorldError
 from executor.store.engine import driver_errors, explain, is_disconnect
-from executor.store.requests import Placed, Refused, Request
+from executor.store.requests import Placed, Refusal, Refused, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -89,22 +89,44 @@ class Committer:
         """
         key = request.tenant if self._writer.tenants_apart else ""
         queue = self._queues.get(key) or self._queues.setdefault(key, _Queue())
-        ticket = _Ticket(request)
         with queue.lock:
-            queue.waiting.append(ticket)
-            leads = not queue.busy
+            alone = not queue.busy
             queue.busy = True
-        if not leads:
-            ticket.signal.acquire()
-            leads = ticket.leads
-        if leads:
+            if not alone:
+                ticket = _Ticket(request)
+                queue.waiting.append(ticket)
+        try:
+            return self._alone(queue, request) if alone else self._together(queue, ticket)
+        except Refused as refused:
+            return self._settle(request, refused.refusal, idempotent=idempotent)
+
+    def _alone(self, queue: _Queue, request: Request) -> Placed:
+        """Commit a request that found nobody else at work; who came meanwhile leads next."""
+        try:
+            return self._write([request])[0]
+        finally:
+            self._hand_on(queue)
+
+    def _together(self, queue: _Queue, ticket: _Ticket) -> Placed:
+        """Wait to be committed with the others, or to lead them."""
+        ticket.signal.acquire()
+        if ticket.leads:
             self._lead(queue, ticket)
         if ticket.error is not None:
-            return self._settle(ticket.request, ticket.error, idempotent=idempotent)
+            raise ticket.error
         if ticket.placed is None:
             message = "a request was neither stored nor refused"
             raise AssertionError(message)
         return ticket.placed
+
+    def _hand_on(self, queue: _Queue) -> None:
+        with queue.lock:
+            if queue.waiting:
+                successor = queue.waiting[0]
+                successor.leads = True
+                successor.signal.release()
+            else:
+                queue.busy = False
 
     def _lead(self, queue: _Queue, own: _Ticket) -> None:
         """Commit what waits, this thread's request first in it, then hand the lead on."""
@@ -125,13 +147,7 @@ class Committer:
             if not isinstance(error, Exception):
                 raise
         finally:
-            with queue.lock:
-                if queue.waiting:
-                    successor = queue.waiting[0]
-                    successor.leads = True
-                    successor.signal.release()
-                else:
-                    queue.busy = False
+            self._hand_on(queue)
             for ticket in batch:
                 if ticket is not own:
                     ticket.signal.release()
@@ -168,14 +184,12 @@ class Committer:
         except driver_errors() as error:
             raise explain(error) from error
 
-    def _settle(self, request: Request, error: BaseException, *, idempotent: bool) -> Placed:
-        if not isinstance(error, Refused):
-            raise error
-        if idempotent and error.refusal.rule in {"version", "event_id"}:
+    def _settle(self, request: Request, refusal: Refusal, *, idempotent: bool) -> Placed:
+        if idempotent and refusal.rule in {"version", "event_id"}:
             placed = self._settled(request)
             if placed is not None:
                 return placed
-        raise error.refusal.error() from None
+        raise refusal.error() from None
 
     def close(self) -> None:
         """Drop the writer's connections."""

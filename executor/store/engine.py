@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 BUSY_TIMEOUT_MS: Final = 30_000
 """How long a writer waits for another process that holds the SQLite file."""
+LOG_PAGES: Final = 4000
+"""Pages of SQLite's write-ahead log (16 MB) before they are moved into the database, pages written often only once."""
 _SCHEMA_LOCK: Final = 0x50524F4F46
 """PostgreSQL advisory lock under which the schema is made."""
 _BAD_URL_STATES: Final = {"3D000", "28P01", "28000"}
@@ -60,6 +62,7 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA cache_size=-65536")
+    connection.execute(f"PRAGMA wal_autocheckpoint={LOG_PAGES}")
 
 
 def driver_errors() -> tuple[type[Exception], ...]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from domain.errors import ClaimTaken, CommandRefused, VersionConflict
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True, gc=False):
     """One event on its way in: its place, its name, its bytes."""
 
     stream: str
@@ -38,8 +39,7 @@ class ReleaseRequest:
     event_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True, gc=False):
     """Events of one tenant, all or nothing."""
 
     tenant: str
@@ -50,8 +50,7 @@ class Request:
     """Consumer and position that move forwards in the same transaction (``eventsourcing``'s process recorder)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True, gc=False):
     """Where the events of a request stand, and the log's root with them."""
 
     first_position: int
