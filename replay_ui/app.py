@@ -19,24 +19,40 @@ from PIL import Image, ImageDraw
 
 from domain.errors import ProofreelError
 from domain.ids import TenantId
-from replay_ui.components.blocks import when
-from replay_ui.components.sheet import take_followed
+from replay_ui.components.blocks import page_path, when
+from replay_ui.components.sheet import follow, take_followed
 from replay_ui.i18n import LANGUAGES, Words, choose
 from replay_ui.session import account, opened, readable_tenants, viewer
-from replay_ui.views import chain, metrics, month, queue, replay, runs
-from replay_ui.views.common import CHAIN, METRICS, MONTH, QUEUE, REPLAY, RUNS, View
+from replay_ui.views import cases, chain, export, integrity, metrics, month, queue, replay, runs, search
+from replay_ui.views.common import (
+    CASES,
+    CHAIN,
+    EXPORT,
+    INTEGRITY,
+    METRICS,
+    MONTH,
+    QUEUE,
+    REPLAY,
+    RUNS,
+    SEARCH,
+    View,
+)
 
 if TYPE_CHECKING:
     from replay_ui.roles import Viewer
 
 # Path → title, icon and content of each page. A string here would be shown: Streamlit runs this file as a script.
 PAGES: Final[dict[str, tuple[str, str, Callable[[View], None]]]] = {
+    CASES: ("cases.title", ":material/inbox:", cases.page),
     RUNS: ("runs.title", ":material/view_list:", runs.page),
     REPLAY: ("replay.title", ":material/play_circle:", replay.page),
     MONTH: ("month.title", ":material/account_balance:", month.page),
     CHAIN: ("chain.title", ":material/timeline:", chain.page),
     QUEUE: ("queue.title", ":material/person_alert:", queue.page),
     METRICS: ("metrics.title", ":material/monitoring:", metrics.page),
+    INTEGRITY: ("integrity.title", ":material/verified_user:", integrity.page),
+    EXPORT: ("export.title", ":material/folder_zip:", export.page),
+    SEARCH: ("search.title", ":material/search:", search.page),
 }
 _STYLE: Final = """<style>
 [data-testid="stMainBlockContainer"] { padding: 1.4rem 2rem 3rem; max-width: 1560px; }
@@ -93,8 +109,8 @@ def a_page(path: str, words: Words) -> st.Page:
     def run() -> None:
         framed(path, words, content)
 
-    run.__name__ = path or "runs"
-    return st.Page(run, title=words(title), icon=icon, url_path=path or None, default=path == RUNS)
+    run.__name__ = path or "cases"
+    return st.Page(run, title=words(title), icon=icon, url_path=path or None, default=path == CASES)
 
 
 def framed(path: str, words: Words, content: Callable[[View], None]) -> None:
@@ -157,6 +173,15 @@ def pick_tenant(tenants: list[TenantId]) -> TenantId | None:
 def sidebar(words: Words, tenant: TenantId | None, tenants: list[TenantId], who: Viewer) -> None:
     """Tenant, language, how far the desk sees, and who looks."""
     with st.sidebar:
+        if tenant is not None:
+            st.text_input(
+                words("search.title"),
+                key="sidebar-search",
+                on_change=look_up,
+                type="search",
+                max_chars=400,
+                placeholder=words("search.label"),
+            )
         if len(tenants) > 1:
             st.session_state["tenant-picker"] = tenant
             st.selectbox(
@@ -186,6 +211,14 @@ def signed_in(words: Words, tenant: TenantId | None, who: Viewer) -> None:
     if tenant is not None:
         st.caption(" · ".join(words.of("role_of", role) for role in who.roles_at(tenant)))
     st.button(words("sign_in.leave"), icon=":material/logout:", width="stretch", on_click=st.logout)
+
+
+def look_up() -> None:
+    """What was typed into the sidebar is searched for on the page Search."""
+    asked = str(st.session_state["sidebar-search"]).strip()
+    if asked:
+        follow(page_path(SEARCH, tenant=st.session_state.get("tenant"), q=asked))
+        st.session_state["sidebar-search"] = ""
 
 
 def switch_tenant() -> None:

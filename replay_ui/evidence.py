@@ -28,11 +28,15 @@ class Evidence:
 
     def header(self, tenant: str, run: str) -> Header | None:
         """Header of the run, or None."""
-        line = self._line(tenant, run)
-        if line is None:
-            return None
-        entries = [player_entry(entry) for entry in line.entries]
-        return header_of(entries, tenant=tenant, run=run, mode=line.mode, title=line.title)
+
+        def made() -> Header | None:
+            line = self._line(tenant, run)
+            if line is None:
+                return None
+            entries = [player_entry(entry) for entry in line.entries]
+            return header_of(entries, tenant=tenant, run=run, mode=line.mode, title=line.title)
+
+        return self._desk.answer(("header", run), TenantId(tenant), made).value
 
     def chunk(self, tenant: str, run: str, k: int) -> bytes | None:
         """Chunk ``k``, or None."""
@@ -46,9 +50,7 @@ class Evidence:
         Raises:
             IntegrityError: the store noticed that the bytes are not what was recorded.
         """
-        line = self._line(tenant, run)
-        entries = () if line is None else line.entries
-        named = next((entry for entry in entries if entry.sha256 == sha256), None)
+        named = self._desk.frames(TenantId(tenant), run).get(sha256)
         if named is None or not self._desk.blobs.has(Sha256(sha256)):
             return None
         return Frame(self._desk.blobs.get(Sha256(sha256)), named.media_type)

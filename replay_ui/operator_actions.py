@@ -38,6 +38,9 @@ class OperatorActions(Protocol):
     ) -> None:
         """Grant or deny exactly the request ``approval``."""
 
+    def sign_off(self, tenant: str, case: str, *, digest: str, person: str, note: str) -> None:
+        """Accept exactly the conclusion ``digest`` of a case."""
+
     def take(self, tenant: str, task: str, *, person: str) -> None:
         """Own the task."""
 

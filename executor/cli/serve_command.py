@@ -17,6 +17,7 @@ from domain.errors import CommandRefused, ConfigError
 from domain.events import TakeoverResolved
 from domain.ids import TaskId, TenantId
 from executor.approvals import answer
+from executor.casework import Casework, sign_off
 from executor.cli.common import (
     config_option,
     configured,
@@ -76,6 +77,11 @@ class RecordedDecisions:
                 "approval.changed", "another request has taken its place", remedy="look at the new one first"
             )
         answer(stream, self._config.person(person), verdict, note=note, now_us=SystemClock().now_us())
+
+    def sign_off(self, tenant: str, case: str, *, digest: str, person: str, note: str) -> None:
+        """Accept exactly the conclusion that the person saw."""
+        work = Casework(self._log, ids=SystemIds(), clock=SystemClock(), tenant=TenantId(tenant))
+        sign_off(work, case, self._config.person(person), digest, note=note)
 
     def take(self, tenant: str, task: str, *, person: str) -> None:
         """Own the task."""

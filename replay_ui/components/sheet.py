@@ -56,9 +56,14 @@ def sheet(blocks: Iterable[Block], *, key: str) -> None:
         state = st.session_state.get(key)
         path = state.get("go") if isinstance(state, Mapping) else None
         if isinstance(path, str):
-            st.session_state[_FOLLOWED] = path
+            follow(path)
 
     _renderer()(key=key, data={"blocks": to_plain(blocks)}, on_go_change=followed)
+
+
+def follow(path: str) -> None:
+    """Open a path of the desk at its next run, as if a link to it had been followed."""
+    st.session_state[_FOLLOWED] = path
 
 
 def take_followed() -> tuple[str, dict[str, str]] | None:

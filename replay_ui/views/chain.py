@@ -78,11 +78,13 @@ _OUTCOMES: Final[Mapping[str, str]] = {"open": "attempted", "blocked": "blocked"
 
 def page(view: View) -> None:
     """Show the chain of the bill that ``?bill=`` names; ``?event=`` marks one event of it."""
-    words, bills = view.words, view.desk.bills(view.tenant)
+    words, bills = view.words, view.desk.bills(view.tenant, PAGE_ROWS)
     if not bills:
         sheet((Note(text=words("chain.none"), detail=words("runs.none_do")),), key="chain")
         return
     asked = st.query_params.get("bill")
+    if asked and asked not in bills and view.desk.tasks_of_bill(view.tenant, asked):
+        bills = (asked, *bills)  # an older one
     if asked and asked not in bills:
         missing = Note(
             text=words("chain.no_bill", bill=asked), detail=words("chain.no_bill_do"), tone="stopped"
@@ -102,7 +104,7 @@ def page(view: View) -> None:
     found = view.desk.chain(view.tenant, bill)
     if found is not None:
         view.opens("bill", bill)
-        tasks = [task for task in view.desk.tasks(view.tenant) if task.bill_id == bill]
+        tasks = view.desk.tasks_of_bill(view.tenant, bill)
         sheet((*about(view, found, tasks), *writes(view, found)), key="chain-about")
         sheet(events(view, found, category), key="chain")
 

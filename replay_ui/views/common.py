@@ -16,8 +16,9 @@ from urllib.parse import quote
 import streamlit as st
 
 from domain.ids import TenantId
-from replay_ui.components.blocks import Line, Span, Thumb, chip, page_path, text
+from replay_ui.components.blocks import Block, Line, Note, Span, Thumb, chip, page_path, text
 from replay_ui.data import Desk
+from replay_ui.growth import Answer
 from replay_ui.i18n import Words
 from replay_ui.openings import Openings
 from replay_ui.operator_actions import OperatorActions
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 PAGE_ROWS: Final = 500
-RUNS, REPLAY, MONTH, CHAIN, QUEUE, METRICS = "", "replay", "month", "chain", "queue", "metrics"
-"""Paths of the pages; the runs are where the desk opens."""
+CASES, RUNS, REPLAY, MONTH, CHAIN, QUEUE = "", "runs", "replay", "month", "chain", "queue"
+METRICS, INTEGRITY, EXPORT, SEARCH = "metrics", "integrity", "export", "search"
+"""Paths of the pages; the desk opens with what waits."""
 
 _STATUS: Final[Mapping[str, Tone]] = {
     "succeeded": "ok",
@@ -91,6 +93,13 @@ class View:
             ProofreelError: it could not be recorded; the page must not go on.
         """
         self.openings.note(self.viewer, self.tenant, kind, subject)
+
+    def as_of(self, answer: Answer[V]) -> tuple[Block, ...]:
+        """How far an answer sees, where that is not the end of the record."""
+        if answer.newest:
+            return ()
+        note = Note(text=self.words("as_of", end=f"{answer.end:,}"), detail=self.words("as_of_do"))
+        return (note,)
 
     def path(self, page: str, /, **parameters: str | int | None) -> str:
         """Path of a page for this tenant."""
@@ -182,8 +191,8 @@ def choice(
     return picked
 
 
-def search(label: str, parameter: str) -> str:
-    """A field of text whose value is a parameter of the URL; in lower case, for comparing."""
+def search(label: str, parameter: str, *, exact: bool = False) -> str:
+    """A field of text whose value is a parameter of the URL; in lower case for comparing, unless ``exact``."""
     key = f"search-{parameter}"
 
     def changed() -> None:
@@ -195,8 +204,9 @@ def search(label: str, parameter: str) -> str:
             st.query_params.pop(parameter, None)
 
     st.session_state[key] = st.query_params.get(parameter, "")
-    st.text_input(label, key=key, on_change=changed, type="search", max_chars=200, placeholder=" ")
-    return st.query_params.get(parameter, "").casefold()
+    st.text_input(label, key=key, on_change=changed, type="search", max_chars=400, placeholder=" ")
+    asked = st.query_params.get(parameter, "").strip()
+    return asked if exact else asked.casefold()
 
 
 def reset(*parameters: str) -> None:
@@ -215,21 +225,27 @@ def paged(
     view: View, page: str, rows: Sequence[V], *, rows_a_page: int = PAGE_ROWS
 ) -> tuple[Sequence[V], Line]:
     """Rows of the page that the URL names, and the line that leads to the others (empty for one page)."""
-    pages = max(-(-len(rows) // rows_a_page), 1)
+    start, pager = paging(view, page, len(rows), rows_a_page=rows_a_page)
+    return rows[start : start + rows_a_page], pager
+
+
+def paging(view: View, page: str, total: int, *, rows_a_page: int = PAGE_ROWS) -> tuple[int, Line]:
+    """First row of the page that the URL names, and the line that leads to the others (empty for one page)."""
+    pages = max(-(-total // rows_a_page), 1)
     here = min(max(number("page") or 1, 1), pages)
     start = (here - 1) * rows_a_page
-    part = rows[start : start + rows_a_page]
     if pages == 1:
-        return part, ()
+        return 0, ()
     kept: dict[str, str | int | None] = {
         name: value for name, value in st.query_params.items() if name not in {"page", "tenant"}
     }
     words = view.words
-    line = [text(words("rows_of", first=start + 1, last=start + len(part), total=len(rows)), "quiet")]
+    last = min(start + rows_a_page, total)
+    line = [text(words("rows_of", first=start + 1, last=last, total=total), "quiet")]
     for label, target in ((words("earlier"), here - 1), (words("later"), here + 1)):
         if 1 <= target <= pages:
             line.append(text(label, href=view.path(page, **(kept | {"page": target}))))
-    return part, tuple(line)
+    return start, tuple(line)
 
 
 def quoted(name: str) -> str:

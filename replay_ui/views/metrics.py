@@ -46,15 +46,16 @@ def page(view: View) -> None:
         since = day(words("metrics.since"), "since")
     with third:
         until = day(words("metrics.until"), "until")
-    report = view.desk.metrics(
+    answer = view.desk.metrics(
         view.tenant,
         since_us=start_us(since) if since else 0,
         until_us=start_us(until + timedelta(days=1)) if until else None,
         mode=mode,
     )
+    report = answer.value
     asked = st.query_params.get("metric")
     name = asked if asked in NAMES else NAMES[0]
-    sheet((figures(view, report, name),), key="metrics-figures")
+    sheet((*view.as_of(answer), figures(view, report, name)), key="metrics-figures")
     if not report.tasks:
         sheet((Note(text=words("metrics.none"), detail=words("metrics.none_do")),), key="metrics")
         return

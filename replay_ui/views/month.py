@@ -25,6 +25,7 @@ from replay_ui.components.blocks import (
     when,
 )
 from replay_ui.components.sheet import sheet
+from replay_ui.views.case import signing
 from replay_ui.views.common import MONTH, View, choice, paged
 from replay_ui.views.difference import detail
 
@@ -53,21 +54,24 @@ def page(view: View) -> None:
     )
     try:
         with st.spinner(words("month.working")):
-            result = view.desk.reconciliation(view.tenant, picked)
+            answer = view.desk.month(view.tenant, picked)
     except ProofreelError as error:
         sheet((Note(text=words("month.failed"), detail=str(error), tone="failed"),), key="month")
         return
-    if result is None:
+    if answer is None:
         return
+    result = answer.value
     asked = st.query_params.get("break")
     found = next((item for item in result.breaks if item.id == asked), None)
     if found is not None:
         view.opens("difference", found.id)
-        sheet(detail(view, known[picked], found), key="difference")
+        case = next((item for item in view.desk.cases(view.tenant) if item.break_id == found.id), None)
+        sheet((*view.as_of(answer), *detail(view, known[picked], found)), key="difference")
+        signing(view, case)
         return
     if asked:
         sheet((Note(text=words("month.no_break"), tone="stopped"),), key="month-missing")
-    sheet((*totals(view, result), *warnings(view, result)), key="month-totals")
+    sheet((*view.as_of(answer), *totals(view, result), *warnings(view, result)), key="month-totals")
     differences(view, known[picked], result)
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
-from domain.errors import ProofreelError
 from replay_ui.components.blocks import (
     Block,
     Column,
@@ -33,6 +32,7 @@ from replay_ui.components.sheet import sheet
 from replay_ui.operator_actions import RESOLUTIONS
 from replay_ui.player import run_urls
 from replay_ui.views.common import CHAIN, QUEUE, SEVERITY_TONES, View, choice, paged
+from replay_ui.views.deciding import decide, deciding, outcome, who
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from replay_ui.operator_actions import OperatorActions
 
 SHOW: Final = ("open", "all")
-_SAID: Final = "_queue_said"
 
 
 def page(view: View) -> None:
@@ -54,9 +53,7 @@ def page(view: View) -> None:
     with left:
         show = choice(words("queue.show"), "show", SHOW, show=lambda code: words(f"queue.{code}"))
     waiting = view.desk.queue(view.tenant, now_us=view.now_us, closed=show == "all")
-    said = st.session_state.pop(_SAID, None)
-    if said:
-        sheet((Note(text=said[1], tone=said[0]),), key="queue-said")
+    outcome("queue-said")
     task = st.query_params.get("task", "")
     request = next((item for item in asked if item.task_id == task), None)
     taken = next((item for item in waiting if item.task_id == task and item.item.closed_at_us is None), None)
@@ -231,6 +228,7 @@ def approve(view: View, item: Pending) -> None:
     if person and (granted or denied):
         decide(
             view,
+            "task",
             lambda: actions.answer(
                 view.tenant,
                 item.task_id,
@@ -269,7 +267,7 @@ def take_over(view: View, item: Aged) -> None:
     if close and not note:
         sheet((Note(text=words("queue.note_needed"), tone="stopped"),), key="queue-refused")
     elif person and (take or close):
-        decide(view, resolving(view, actions, item, person, note, None if take else str(resolution)))
+        decide(view, "task", resolving(view, actions, item, person, note, None if take else str(resolution)))
 
 
 def resolving(
@@ -280,30 +278,3 @@ def resolving(
     if chosen is None:
         return lambda: actions.take(view.tenant, item.task_id, person=person)
     return lambda: actions.resolve(view.tenant, item.task_id, resolution=chosen, person=person, note=note)
-
-
-def deciding(view: View, actions: OperatorActions) -> list[str]:
-    """Under whose name the viewer may decide: their own; the single user of a machine says which person they are."""
-    people = actions.people(view.tenant)
-    return [name for name in people if view.viewer.roles is None or name == view.viewer.name]
-
-
-def who(view: View, people: Sequence[str]) -> tuple[str | None, str]:
-    """Who decides, and their note."""
-    words = view.words
-    left, right = st.columns((2, 5))
-    person = left.selectbox(words("queue.as"), list(people), help=words("queue.as_is"))
-    note = right.text_input(words("queue.note"), max_chars=500)
-    return person, note.strip()
-
-
-def decide(view: View, call: Callable[[], None]) -> None:
-    """Carry a decision out; a refusal is shown where the decision was made."""
-    try:
-        call()
-    except ProofreelError as error:
-        st.session_state[_SAID] = ("failed", view.words("queue.refused", why=str(error)))
-    else:
-        st.session_state[_SAID] = ("ok", view.words("queue.recorded"))
-        st.query_params.pop("task", None)
-    st.rerun()

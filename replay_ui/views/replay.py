@@ -25,7 +25,7 @@ from replay_ui.components.blocks import (
 from replay_ui.components.sheet import sheet
 from replay_ui.player import frame_to_query, player, run_urls
 from replay_ui.player.manifest import CHUNK_SIZE
-from replay_ui.views.common import CHAIN, PAGE_ROWS, REPLAY, RUNS, View, choice, number, paged, reset
+from replay_ui.views.common import CHAIN, PAGE_ROWS, REPLAY, RUNS, View, choice, number, paging, reset
 from replay_ui.views.runs import mode_chip, outcome_chips, verdict_chips
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def page(view: View) -> None:
     """Show the run that ``?run=`` names, else the newest; ``?frame=`` or ``?at=`` open a frame."""
-    words, runs = view.words, view.desk.runs(view.tenant)[:PAGE_ROWS]
+    words, runs = view.words, view.desk.runs(view.tenant, limit=PAGE_ROWS)
     if not runs:
         sheet((Note(text=words("runs.none"), detail=words("runs.none_do")),), key="replay")
         return
@@ -119,8 +119,8 @@ def about(view: View, run: RunRow) -> tuple[Block, ...]:
 
 def tasks_of(view: View, run: RunRow, line: Timeline | None) -> tuple[Block, ...]:
     """The tasks of the run; each leads to its first frame."""
-    words, tasks = view.words, view.desk.tasks(view.tenant, run=run.run_id)
-    if not tasks:
+    words, total = view.words, view.desk.lookup.count_tasks_of_run(view.tenant, run.run_id)
+    if not total:
         return (Heading(text=words("tasks")), Note(text=words("replay.no_tasks")))
     first: dict[str, int] = {}
     for index, entry in enumerate(line.entries if line else ()):
@@ -133,7 +133,8 @@ def tasks_of(view: View, run: RunRow, line: Timeline | None) -> tuple[Block, ...
         words("verdicts"),
         words("evidence"),
     )
-    part, pager = paged(view, REPLAY, tasks)
+    start, pager = paging(view, REPLAY, total)
+    part = view.desk.tasks_of_run(view.tenant, run.run_id, offset=start, limit=PAGE_ROWS)
     rows = [task_row(view, run, task, first.get(task.task_id)) for task in part]
     beside = (text(words("replay.tasks_hint"), "quiet"),)
     made = (Heading(text=words("tasks"), beside=beside), table(columns, rows, label=words("tasks")))

@@ -23,11 +23,9 @@ from replay_ui.components.blocks import (
     when,
 )
 from replay_ui.components.sheet import sheet
-from replay_ui.views.common import QUEUE, REPLAY, RUNS, View, choice, paged, search
+from replay_ui.views.common import PAGE_ROWS, QUEUE, REPLAY, RUNS, View, choice, paging, search
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from projections.views.runs import RunRow
 
 ALL: Final = ""
@@ -37,11 +35,11 @@ STATES: Final = (ALL, "running", "finished", "escalated")
 
 def page(view: View) -> None:
     """Show the runs of the tenant."""
-    words, runs = view.words, view.desk.runs(view.tenant)
-    if not runs:
+    words = view.words
+    if not view.desk.count_runs(view.tenant):
         sheet((Note(text=words("runs.none"), detail=words("runs.none_do")),), key="runs")
         return
-    sheet((figures(view, runs),), key="runs-figures")
+    sheet((figures(view),), key="runs-figures")
     left, middle, right = st.columns((2, 2, 4))
     with left:
         mode = choice(words("mode.label"), "mode", MODES, show=lambda code: label(view, "mode", code))
@@ -49,12 +47,7 @@ def page(view: View) -> None:
         state = choice(words("state"), "state", STATES, show=lambda code: label(view, "status", code))
     with right:
         wanted = search(words("runs.search"), "q")
-    found = [
-        run
-        for run in runs
-        if mode in {ALL, run.mode} and state in {ALL, run.status} and (not wanted or wanted in haystack(run))
-    ]
-    sheet(listed(view, found), key="runs")
+    sheet(listed(view, mode, state, wanted), key="runs")
 
 
 def label(view: View, vocabulary: str, code: str) -> str:
@@ -62,24 +55,19 @@ def label(view: View, vocabulary: str, code: str) -> str:
     return view.words.of(vocabulary, code) if code else view.words("all")
 
 
-def haystack(run: RunRow) -> str:
-    """What a search looks into."""
-    return f"{run.run_id}\n{run.agent}\n{run.goal}\n{run.origin}\n{run.principal}".casefold()
-
-
-def figures(view: View, runs: Sequence[RunRow]) -> Tiles:
+def figures(view: View) -> Tiles:
     """The tenant at a glance."""
     words = view.words
-    tasks = view.desk.tasks(view.tenant)
+    tasks = view.desk.tasks_by_status(view.tenant)
     waiting = view.desk.queue(view.tenant, now_us=view.now_us)
     asked = view.desk.approvals(view.tenant, now_us=view.now_us)
     late = sum(item.breached for item in waiting)
-    stopped = sum(count for run in runs for code, count in run.verdicts.items() if code != "pass")
-    done = sum(task.status == "succeeded" for task in tasks)
+    stopped = view.desk.lookup.objections(view.tenant)
+    done = tasks.get("succeeded", 0)
     return Tiles(
         items=(
-            Tile(label=words("runs.title"), value=f"{len(runs):,}"),
-            Tile(label=words("tasks"), value=f"{len(tasks):,}"),
+            Tile(label=words("runs.title"), value=f"{view.desk.count_runs(view.tenant):,}"),
+            Tile(label=words("tasks"), value=f"{sum(tasks.values()):,}"),
             Tile(label=words("runs.confirmed"), value=f"{done:,}", detail=words("runs.confirmed_by")),
             Tile(label=words("runs.stopped"), value=f"{stopped:,}", detail=words("runs.stopped_by")),
             Tile(
@@ -93,12 +81,14 @@ def figures(view: View, runs: Sequence[RunRow]) -> Tiles:
     )
 
 
-def listed(view: View, runs: Sequence[RunRow]) -> tuple[Block, ...]:
+def listed(view: View, mode: str, state: str, wanted: str) -> tuple[Block, ...]:
     """The runs as a table, or what to do when none is left."""
     words = view.words
-    if not runs:
+    total = view.desk.count_runs(view.tenant, mode=mode, status=state, words=wanted)
+    if not total:
         return (Note(text=words("none_left"), detail=words("none_left_do")),)
-    part, pager = paged(view, RUNS, runs)
+    start, pager = paging(view, RUNS, total)
+    part = view.desk.runs(view.tenant, mode=mode, status=state, words=wanted, offset=start, limit=PAGE_ROWS)
     columns = (
         words("started"),
         Column(label=words("run"), grow=True),

@@ -30,7 +30,7 @@ def ready(page: Page, frame: int) -> None:
 
 
 def test_a_run_is_opened_from_the_list_and_stepped_through(page: Page, url: str) -> None:
-    page.goto(url)
+    page.goto(f"{url}/runs")
     page.evaluate("window.stayed = true")
     page.locator("tr.ds-opens", has_text="guarded").click()
     ready(page, 0)
@@ -135,7 +135,7 @@ def test_another_tenants_ids_in_the_address_show_nothing(page: Page, url: str) -
 def test_the_language_is_the_browsers_until_another_is_picked(page: Page, url: str) -> None:
     context = page.context.browser.new_context(locale="ja-JP") if page.context.browser else page.context
     japanese = context.new_page()
-    japanese.goto(url)
+    japanese.goto(f"{url}/runs")
     expect(japanese.get_by_role("heading", name="実行一覧")).to_be_visible()
     japanese.get_by_role("combobox", name="言語").click()
     japanese.get_by_role("option", name="한국어").click()

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterator
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from domain.errors import CommandRefused
 from domain.ids import TenantId
 from projections.views.reconciliation import break_id
 from replay_ui.app import PAGES
@@ -18,46 +14,9 @@ from replay_ui.data import Desk
 from replay_ui.session import open_desk
 from tests.replay_ui.sample import DOUBLE, FAKE, RUN, SECRET_BILL, STOPPED, WATCHED, Everyone, Sample
 from tests.replay_ui.synthetic import HOSTILE
+from tests.replay_ui.views.showing import Heard, data, links, note_of, rows_of, said, show, thumbs
 
 BREAK = break_id(TenantId("acme"), "2026-11", DOUBLE, "duplicate_in_file")
-
-
-def script(path: str, language: str) -> None:
-    from replay_ui.app import PAGES, framed  # noqa: PLC0415 - the body becomes a script of its own
-    from replay_ui.i18n import Words  # noqa: PLC0415 - the same
-
-    framed(path, Words(language), PAGES[path][2])
-
-
-@dataclass
-class Heard:
-    """Operator actions that write down what they were asked for."""
-
-    calls: list[tuple[object, ...]] = field(default_factory=list)
-    refuse: bool = False
-
-    def people(self, tenant: str) -> Sequence[str]:
-        return ["person:li.na", "svc:acme-batch"] if tenant == "acme" else []
-
-    def answer(
-        self,
-        tenant: str,
-        task: str,
-        *,
-        approval: str,
-        verdict: Literal["grant", "deny"],
-        person: str,
-        note: str,
-    ) -> None:
-        if self.refuse:
-            raise CommandRefused("approval.right", "may not approve")
-        self.calls.append((tenant, task, approval, verdict, person, note))
-
-    def take(self, tenant: str, task: str, *, person: str) -> None:
-        self.calls.append((tenant, task, person))
-
-    def resolve(self, tenant: str, task: str, *, resolution: str, person: str, note: str) -> None:
-        self.calls.append((tenant, task, resolution, person, note))
 
 
 @pytest.fixture
@@ -68,51 +27,22 @@ def opened(sample: Sample) -> Iterator[Desk]:
     desk.close()
 
 
-def show(path: str, language: str = "en", **query: str) -> AppTest:
-    page = AppTest.from_function(script, kwargs={"path": path, "language": language}, default_timeout=60)
-    for name, value in query.items():
-        page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    return page
-
-
-def data(page: AppTest) -> list[dict[str, Any]]:
-    """Everything that the page handed to its components."""
-    return [json.loads(element.proto.json) for element in page.get("bidi_component")]
-
-
-def said(page: AppTest) -> str:
-    return json.dumps(data(page), ensure_ascii=False)
-
-
-def links(page: AppTest) -> set[str]:
-    found = set()
-    stack: list[Any] = list(data(page))
-    while stack:
-        item = stack.pop()
-        stack.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
-        if isinstance(item, dict) and item.get("href"):
-            found.add(item["href"])
-    return found
-
-
 def test_runs_lead_to_their_replay(opened: Desk) -> None:
-    page = show("")
+    page = show("runs")
     assert {f"/replay?tenant=acme&run={RUN}", f"/replay?tenant=acme&run={WATCHED}"} <= links(page)
     assert "target changed 1" in said(page)
     assert "record only" in said(page)
 
 
 def test_a_filter_in_the_address_narrows_the_runs(opened: Desk) -> None:
-    page = show("", mode="record_only")
+    page = show("runs", mode="record_only")
     assert f"/replay?tenant=acme&run={RUN}" not in links(page)
     assert f"/replay?tenant=acme&run={WATCHED}" in links(page)
-    assert "Nothing matches" in said(show("", q="no such words"))
+    assert "Nothing matches" in said(show("runs", q="no such words"))
 
 
 def test_a_choice_goes_into_the_address(opened: Desk) -> None:
-    page = show("")
+    page = show("runs")
     page.selectbox(key="filter-mode").select("guarded").run()
     assert page.query_params["mode"] in ("guarded", ["guarded"])
     assert f"/replay?tenant=acme&run={WATCHED}" not in links(page)
@@ -211,7 +141,7 @@ def test_an_approval_is_given_by_somebody_else_for_what_was_seen(opened: Desk) -
     page = show("queue", task="task-refund")
     decide_as = next(box for box in page.selectbox if box.label == "Decide as")
     assert decide_as.options == ["person:li.na"]
-    page.text_input[-1].input("checked with the counterparty")
+    note_of(page).input("checked with the counterparty")
     next(button for button in page.button if button.label == "Approve exactly this").click().run()
     assert heard.calls == [
         ("acme", "task-refund", "approval-refund", "grant", "person:li.na", "checked with the counterparty")
@@ -234,14 +164,14 @@ def test_a_takeover_is_closed_with_a_note_only(opened: Desk) -> None:
     close.click().run()
     assert heard.calls == []
     assert "closed with a note" in said(page)
-    page.text_input[-1].input("looked it up")
+    note_of(page).input("looked it up")
     next(button for button in page.button if button.label == "Close with this finding").click().run()
     assert heard.calls == [("acme", "task-fake", "effect_present", "person:li.na", "looked it up")]
 
 
 def test_a_metric_leads_to_the_events_it_counts(opened: Desk) -> None:
     page = show("metrics")
-    report = opened.metrics(TenantId("acme"))
+    report = opened.metrics(TenantId("acme")).value
     (wrong,) = report.mis_operation.numerator
     assert f"/chain?tenant=acme&bill={DOUBLE}&event={wrong}" in links(page)
     assert "had taken effect before" in said(page)
@@ -287,9 +217,9 @@ def test_an_empty_record_says_what_to_do_next(
     path: str, sample: Sample, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = sample.desk()
-    open_desk(desk, Everyone("acme"))
-    monkeypatch.setattr(desk, "_rows", lambda *_: ())
-    monkeypatch.setattr(desk, "_imports", lambda *_: ())
+    nobody = "nobody-has-anything"
+    monkeypatch.setattr(desk, "tenants", lambda: [TenantId(nobody)])
+    open_desk(desk, Everyone(nobody))
     page = show(path)
     desk.close()
     notes = [block for item in data(page) for block in item.get("blocks", ()) if block["kind"] == "note"]
@@ -299,28 +229,11 @@ def test_an_empty_record_says_what_to_do_next(
 
 def test_a_long_table_goes_on_a_page_further(opened: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     runs = opened.runs(TenantId("acme")) * 300
-    monkeypatch.setattr(opened, "runs", lambda _: runs)
-    first, second = show(""), show("", page="2")
+    monkeypatch.setattr(opened, "runs", lambda _, offset, limit, **__: runs[offset : offset + limit])
+    monkeypatch.setattr(opened, "count_runs", lambda _, **__: len(runs))
+    first, second = show("runs"), show("runs", page="2")
     assert "1–500 of 600" in said(first)
     assert "501–600 of 600" in said(second)
     assert any("page=2" in link for link in links(first))
-    assert len(_table(first)) == 500
-    assert len(_table(second)) == 100
-
-
-def thumbs(items: list[dict[str, Any]]) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = []
-    stack: list[Any] = list(items)
-    while stack:
-        item = stack.pop()
-        stack.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
-        if isinstance(item, dict) and "src" in item:
-            found.append(item)
-    return found
-
-
-def _table(page: AppTest) -> list[Any]:
-    rows: list[Any] = next(
-        block["rows"] for item in data(page) for block in item["blocks"] if block["kind"] == "table"
-    )
-    return rows
+    assert len(rows_of(first)) == 500
+    assert len(rows_of(second)) == 100
