@@ -36,6 +36,9 @@ BATCH = 4000
 _KEYS = 400
 """Keys of one statement; SQLite's oldest limit is 999 parameters."""
 
+_COLUMNS = ("view", "version", "tenant", "key", "grouped", "body")
+"""In the order of the table."""
+
 Progress = Callable[[int], None]
 """Told the number of events that a batch has added."""
 
@@ -181,14 +184,38 @@ def _follow(
                     where=f"log of {tenant}",
                 )
             reached = recorded.row.position
+        sorted_ = _Sorted(batch)
         with engine.begin() as connection:
-            works = [_advance(connection, work, batch, reached) for work in works]
+            works = [_advance(connection, work, sorted_, reached) for work in works]
         if progress is not None:
             progress(len(batch))
     return reached
 
 
-def _advance(connection: sa.Connection, work: _Work, batch: list[Recorded], reached: int) -> _Work:
+class _Sorted:
+    """Events of a batch by key; views that share a way of telling the key share the sorting."""
+
+    def __init__(self, batch: list[Recorded]) -> None:
+        self._batch = batch
+        self._made: dict[tuple[Callable[[Recorded], str | None], int], dict[str, list[Recorded]]] = {}
+
+    def after(self, work: _Work) -> dict[str, list[Recorded]]:
+        """What the view hasn't seen."""
+        place = (work.projection.key, work.position)
+        own = self._made.get(place)
+        if own is None:
+            own = self._made[place] = {}
+            key_of = work.projection.key
+            for recorded in self._batch:
+                if recorded.row.position > work.position and (key := key_of(recorded)) is not None:
+                    if key in own:
+                        own[key].append(recorded)
+                    else:
+                        own[key] = [recorded]
+        return own
+
+
+def _advance(connection: sa.Connection, work: _Work, batch: _Sorted, reached: int) -> _Work:
     """Apply what the view hasn't seen; position first, so that the database decides who goes on."""
     if reached <= work.position:
         return work
@@ -199,12 +226,7 @@ def _advance(connection: sa.Connection, work: _Work, batch: list[Recorded], reac
     )
     if moved.rowcount != 1:
         raise _Overtaken
-    own: dict[str, list[Recorded]] = {}
-    for recorded in batch:
-        if recorded.row.position > work.position:
-            key = work.projection.key(recorded)
-            if key is not None:
-                own.setdefault(key, []).append(recorded)
+    own = batch.after(work)
     before = _load(connection, work.projection, work.tenant, list(own)) if work.position else {}
     changed = {key: run(work.projection, events, before.get(key)) for key, events in own.items()}
     _save(connection, work, changed, before)
@@ -233,12 +255,15 @@ def _save(connection: sa.Connection, work: _Work, changed: dict[str, Any], befor
         connection.execute(
             sa.delete(ROWS).where(*_at(ROWS, work.projection, work.tenant), ROWS.c.key.in_(chunk))
         )
-    place, encode, group = work.place, msgspec.json.Encoder().encode, work.projection.group
-    written = [
-        {**place, "key": key, "grouped": group(view), "body": encode(view)} for key, view in changed.items()
-    ]
-    if written:
-        connection.execute(sa.insert(ROWS), written)
+    if not changed:
+        return
+    projection, encode = work.projection, msgspec.json.Encoder().encode
+    place = (projection.name, projection.version, work.tenant)
+    rows = [(*place, key, projection.group(view), encode(view)) for key, view in changed.items()]
+    insert = sa.insert(ROWS).compile(dialect=connection.dialect)
+    named = [] if insert.positional else [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+    # Straight to the driver: these values need no processing, and there are many.
+    connection.exec_driver_sql(str(insert), rows if insert.positional else named)
 
 
 def _drop(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId, *, older_only: bool) -> None:

@@ -86,9 +86,8 @@ class Approvals:
     version = 2
     row_type = ApprovalRow
 
-    def key(self, recorded: Recorded) -> str | None:
-        """The task in whose stream the event stands."""
-        return own_task(recorded)
+    key = staticmethod(own_task)
+    """The task in whose stream the event stands."""
 
     def group(self, view: ApprovalRow) -> str:
         """``open`` while an answer is waited for."""

@@ -45,7 +45,7 @@ _CATEGORIES: dict[str, Category] = {
 }
 
 
-class ChainItem(Row, frozen=True):
+class ChainItem(Row, frozen=True, array_like=True):
     """One event about the bill."""
 
     position: int
@@ -67,7 +67,7 @@ class ChainItem(Row, frozen=True):
     sentence: str
 
 
-class WriteEvidence(Row, frozen=True):
+class WriteEvidence(Row, frozen=True, array_like=True):
     """One attempt to change the business."""
 
     position: int
@@ -99,7 +99,7 @@ class WriteEvidence(Row, frozen=True):
     compensation: Literal["", "started", "confirmed", "failed"] = ""
 
 
-class ChainRow(Row, frozen=True):
+class ChainRow(Row, frozen=True, array_like=True):
     """Row of the view: one task's part of the chain."""
 
     tenant: str = ""
@@ -147,12 +147,11 @@ class EvidenceChain:
     """Fold into ``ChainRow``; grouped by bill."""
 
     name = "evidence_chain"
-    version = 1
+    version = 2
     row_type = ChainRow
 
-    def key(self, recorded: Recorded) -> str | None:
-        """The task that the event is about, whichever stream it stands in."""
-        return task_of(recorded)
+    key = staticmethod(task_of)
+    """The task that the event is about, whichever stream it stands in."""
 
     def group(self, view: ChainRow) -> str:
         """The bill."""

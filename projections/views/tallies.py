@@ -27,7 +27,7 @@ Shown = Literal["", "intended", "untouched", "wrong", "differs"]
 one. ``differs``: not the intended one, and no snapshot says which of the two."""
 
 
-class WriteTally(Row, frozen=True):
+class WriteTally(Row, frozen=True, array_like=True):
     """One attempted write; positions in the tenant's log."""
 
     position: int
@@ -54,7 +54,7 @@ class WriteTally(Row, frozen=True):
         return self.outcome in {"executed", "unknown"} or (self.outcome == "open" and self.read)
 
 
-class Undoing(Row, frozen=True):
+class Undoing(Row, frozen=True, array_like=True):
     """One compensation."""
 
     started: int
@@ -64,7 +64,7 @@ class Undoing(Row, frozen=True):
     """When it was asked for."""
 
 
-class StepTally(Row, frozen=True):
+class StepTally(Row, frozen=True, array_like=True):
     """One step, that is one proposed action."""
 
     position: int
@@ -81,7 +81,7 @@ class StepTally(Row, frozen=True):
         return self.executed and self.verdict in {"", "pass"}
 
 
-class Looks(Row, frozen=True):
+class Looks(Row, frozen=True, array_like=True):
     """How often a page was seen in one structure on one day."""
 
     day: int
@@ -94,7 +94,7 @@ class Looks(Row, frozen=True):
     count: int = 1
 
 
-class Tally(Row, frozen=True):
+class Tally(Row, frozen=True, array_like=True):
     """Row of the view: one task."""
 
     task_id: str = ""
@@ -157,12 +157,11 @@ class Metrics:
     """Fold into ``Tally``; ``metrics.report`` joins the rows."""
 
     name = "metrics"
-    version = 2
+    version = 3
     row_type = Tally
 
-    def key(self, recorded: Recorded) -> str | None:
-        """The task in whose stream the event stands."""
-        return own_task(recorded)
+    key = staticmethod(own_task)
+    """The task in whose stream the event stands."""
 
     def group(self, view: Tally) -> str:
         """The mode."""

@@ -85,9 +85,8 @@ class TaskStates:
     version = 2
     row_type = TaskRow
 
-    def key(self, recorded: Recorded) -> str | None:
-        """The task in whose stream the event stands."""
-        return own_task(recorded)
+    key = staticmethod(own_task)
+    """The task in whose stream the event stands."""
 
     def group(self, view: TaskRow) -> str:
         """The bill."""

@@ -88,7 +88,7 @@ class Entry(Row, frozen=True):
     summary: str = ""
 
 
-class Step(Row, frozen=True):
+class Step(Row, frozen=True, array_like=True):
     """The step that is under way, and what was said about it so far."""
 
     number: int
@@ -102,7 +102,7 @@ class Step(Row, frozen=True):
     """0 until a judgement compared the neighbourhood."""
 
 
-class Segment(Row, frozen=True):
+class Segment(Row, frozen=True, array_like=True):
     """Row of the view: the frames of one task in one run, or of the run itself (no task)."""
 
     tenant: str = ""
@@ -133,7 +133,7 @@ class TimelineProjection:
     """Fold into ``Segment`` rows; grouped by run."""
 
     name = "timeline"
-    version = 2
+    version = 3
     row_type = Segment
 
     def key(self, recorded: Recorded) -> str | None:
