@@ -170,6 +170,7 @@ class FreshHands:
         self._made: VisionHands | None = None
 
     def __call__(self) -> VisionHands:
+        """The hands, logged in; the same ones until ``close``."""
         if self._made is None:
             target, config = self._workshop.target, self._workshop.target.config
             tool = BrowserTool.open(
