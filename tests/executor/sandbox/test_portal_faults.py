@@ -342,3 +342,23 @@ def test_the_readme_names_every_fault_with_what_it_does() -> None:
     assert [
         kind.name for kind in FAULTS if f"| `{kind.name}`" not in readme or kind.description not in readme
     ] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "trigger"), [("fake_success", "press"), ("row_inserted", "pointer"), ("spinner", "soon")]
+)
+def test_only_what_the_page_itself_does_can_wait_for_the_pointer(
+    portal: PortalThread, name: str, trigger: str
+) -> None:
+    with pytest.raises(PortalRefusedError, match="trigger takes pointer or press"):
+        portal.control.switch_on(name, trigger=trigger)
+
+
+def test_a_fired_fault_tells_the_page_when_to_strike(
+    portal: PortalThread, service: PortalClient, bill: str
+) -> None:
+    before = service.get("/bills/changes", {"page": "detail", "bill": bill}).json()
+    portal.control.fire("glass_pane", bill, trigger="press", delay_ms=40)
+    news = service.get("/bills/changes", {"page": "detail", "bill": bill, "cursor": before["cursor"]}).json()
+
+    assert news["effects"] == [{"op": "glass", "bill": bill, "delay_ms": 40, "trigger": "press"}]
