@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -63,6 +65,25 @@ class Sandbox:
         """An executor on real Chromium; a context manager."""
         return Workshop(self.target(), store=self.store, blobs=self.blobs)
 
+    def start(self, name: str) -> subprocess.Popen[str]:
+        """``proofreel run`` over the batch of that name, as a process in a group of its own."""
+        return subprocess.Popen(
+            [
+                sys.executable,
+                "-m",
+                "executor.cli",
+                "run",
+                str(self.folder / f"{name}.yaml"),
+                "-c",
+                str(self.config),
+                "--json",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
     def processed(self, bill: Mapping[str, Any]) -> int:
         """How often the vendor has really marked the bill."""
         return sum(entry.action is Action.PROCESS for entry in self.portal.truth.history(bill["id"]))
@@ -73,9 +94,9 @@ class Sandbox:
 
 
 @contextmanager
-def running_sandbox(folder: Path, *, lang: str = "zh") -> Iterator[Sandbox]:
+def running_sandbox(folder: Path, *, lang: str = "zh", bills: int = 40) -> Iterator[Sandbox]:
     """Portal, configuration and secrets until the end of the block."""
-    with PortalThread(folder / "portal.db", counts={"acme": 40, "globex": 4}, lang=lang) as portal:
+    with PortalThread(folder / "portal.db", counts={"acme": bills, "globex": 4}, lang=lang) as portal:
         sandbox = Sandbox(folder=folder, portal=portal)
         story.write_config(sandbox.config, origin=portal.url, language=lang)
         secrets = {variable: portal.accounts[account].password for account, variable in story.SECRETS.items()}
