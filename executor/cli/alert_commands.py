@@ -26,7 +26,7 @@ from projections.reading import open_reader
 from projections.views.dead_letters import DeadLetters, Letter, LettersRow, undelivered
 
 
-@click.group()
+@click.group(epilog="Example: proofreel alerts list --json")
 def alerts() -> None:
     """Alerts that some channel has not had: the dead letters."""
 

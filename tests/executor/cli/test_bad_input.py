@@ -23,6 +23,8 @@ NEEDS_CONFIG = [
     ("takeover", "list"),
     ("takeover", "take", "T", "--as", "person:li.na"),
     ("takeover", "resolve", "T", "effect_absent", "--as", "person:li.na", "--note", "n"),
+    ("alerts", "list"),
+    ("alerts", "resend"),
     ("compensate", "T", "--as", "person:li.na", "--reason", "r"),
     ("settlement", "fetch", "--month", "2026-11"),
     ("settlement", "import", "november.csv", "--month", "2026-11"),
@@ -232,4 +234,4 @@ def test_the_list_above_knows_every_command_that_reads_a_configuration() -> None
     """A new command with ``--config`` joins ``NEEDS_CONFIG``, or this fails."""
     known = {name[:2] if name[:2] in ALL else name[:1] for name in NEEDS_CONFIG}
     reading = {name for name, command in ALL.items() if any(p.name == "config_path" for p in command.params)}
-    assert reading - known == {("serve",), ("checkpoint",), ("approvals", "deny")}
+    assert reading - known == {("serve",), ("checkpoint",), ("approvals", "deny"), ("drill",)}
