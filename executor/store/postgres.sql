@@ -33,12 +33,13 @@ CREATE OR REPLACE FUNCTION proofreel_append(
   p_tenant text, p_streams text[], p_versions bigint[], p_event_ids text[], p_names text[], p_bodies bytea[],
   p_now_us bigint,
   p_claim text, p_claim_stream text, p_claim_principal text, p_claim_event text,
-  p_release text, p_release_stream text, p_release_event text
-) RETURNS TABLE (first_position bigint, last_position bigint, at_us bigint, log_root bytea)
+  p_release text, p_release_stream text, p_release_event text,
+  OUT first_position bigint, OUT last_position bigint, OUT at_us bigint, OUT log_root bytea)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 #variable_conflict use_column
 DECLARE
-  head tenant_head%ROWTYPE;
+  size_before bigint;
+  at_before bigint;
   held claim%ROWTYPE;
   pos bigint;
   at_now bigint;
@@ -60,23 +61,24 @@ BEGIN
     RAISE EXCEPTION 'role % may not write for tenant %', session_user, p_tenant
       USING ERRCODE = 'insufficient_privilege';
   END IF;
-  SELECT * INTO head FROM tenant_head h WHERE h.tenant = p_tenant FOR UPDATE;
+  SELECT h.size, h.recorded_at_us, h.frontier INTO pos, at_before, node_list
+    FROM tenant_head h WHERE h.tenant = p_tenant FOR UPDATE;
   IF NOT FOUND THEN
     INSERT INTO tenant_head (tenant, size, recorded_at_us, root, frontier)
       VALUES (p_tenant, 0, 0, sha256(''::bytea), ''::bytea) ON CONFLICT DO NOTHING;
-    SELECT * INTO head FROM tenant_head h WHERE h.tenant = p_tenant FOR UPDATE;
+    SELECT h.size, h.recorded_at_us, h.frontier INTO pos, at_before, node_list
+      FROM tenant_head h WHERE h.tenant = p_tenant FOR UPDATE;
   END IF;
-  pos := head.size;
-  node_list := head.frontier;
+  size_before := pos;
   at_now := greatest(
-    coalesce(p_now_us, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint), head.recorded_at_us);
+    coalesce(p_now_us, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint), at_before);
 
   FOR i IN 1 .. cardinality(p_bodies) LOOP
     IF stream_now IS DISTINCT FROM p_streams[i] THEN
       IF i > 1 THEN
         -- The stream's tail is looked up below, so what this call has made so far must be in the table.
         INSERT INTO event (tenant, position, stream, version, event_id, name, recorded_at_us, entry_hash, body)
-          SELECT p_tenant, head.size + n, p_streams[n], p_versions[n], p_event_ids[n], p_names[n], at_now,
+          SELECT p_tenant, size_before + n, p_streams[n], p_versions[n], p_event_ids[n], p_names[n], at_now,
                  entries[n], p_bodies[n] FROM generate_series(unsaved, i - 1) AS n;
         unsaved := i;
       END IF;
@@ -108,9 +110,16 @@ BEGIN
     END LOOP;
     node_list := node_list || node;
   END LOOP;
-  INSERT INTO event (tenant, position, stream, version, event_id, name, recorded_at_us, entry_hash, body)
-    SELECT p_tenant, head.size + n, p_streams[n], p_versions[n], p_event_ids[n], p_names[n], at_now,
-           entries[n], p_bodies[n] FROM generate_series(unsaved, cardinality(p_bodies)) AS n;
+  IF unsaved = cardinality(p_bodies) THEN
+    -- One event: plain values cost a fraction of a set of rows.
+    INSERT INTO event (tenant, position, stream, version, event_id, name, recorded_at_us, entry_hash, body)
+      VALUES (p_tenant, pos, stream_now, last_version, p_event_ids[unsaved], p_names[unsaved], at_now,
+              previous, p_bodies[unsaved]);
+  ELSE
+    INSERT INTO event (tenant, position, stream, version, event_id, name, recorded_at_us, entry_hash, body)
+      SELECT p_tenant, size_before + n, p_streams[n], p_versions[n], p_event_ids[n], p_names[n], at_now,
+             entries[n], p_bodies[n] FROM generate_series(unsaved, cardinality(p_bodies)) AS n;
+  END IF;
 
   IF p_claim IS NOT NULL THEN
     SELECT * INTO held FROM claim c
@@ -150,7 +159,10 @@ BEGIN
   END LOOP;
   UPDATE tenant_head h SET size = pos, recorded_at_us = at_now, root = top, frontier = node_list
     WHERE h.tenant = p_tenant;
-  RETURN QUERY SELECT head.size + 1, pos, at_now, top;
+  first_position := size_before + 1;
+  last_position := pos;
+  at_us := at_now;
+  log_root := top;
 END $$;
 
 -- Only roles that were granted it may append.

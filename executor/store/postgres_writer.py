@@ -8,6 +8,7 @@ be a deadlock. ``recorded_at`` is the server's clock, so that writers with skewe
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -19,6 +20,7 @@ from executor.store.requests import Placed, Refusal, Refused, Request
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sqlalchemy import PoolProxiedConnection
     from sqlalchemy.engine import Engine
 
     from domain.ports import Clock
@@ -27,11 +29,23 @@ CHANNEL: Final = "proofreel"
 """NOTIFY channel; the payload is a tenant."""
 HINT_EVERY_S: Final = 0.05
 """Seconds between two hints of a process, at least."""
+SESSIONS_KEPT: Final = 8
+"""Sessions that wait for the next request; more go back to the pool at once."""
+_RESULT: Final = "SELECT first_position, last_position, at_us, log_root FROM proofreel_append("
+_CLAIMING: Final = " %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::text)"
 _CALL: Final = (
-    "SELECT first_position, last_position, at_us, log_root FROM proofreel_append("
-    "%s, %s::text[], %s::bigint[], %s::text[], %s::text[], %s::bytea[], %s,"
-    " %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::text)"
+    f"{_RESULT}%s, %b::text[], %b::bigint[], %b::text[], %b::text[], %b::bytea[], %s::bigint,{_CLAIMING}"
 )
+_CALL_ONE: Final = (
+    f"{_RESULT}%s, ARRAY[%s::text], ARRAY[%s::bigint], ARRAY[%s::text], ARRAY[%s::text], ARRAY[%b::bytea],"
+    f" %s::bigint,{_CLAIMING}"
+)
+"""The same with plain values: arrays cost the client more than all the rest of a single event."""
+_CALL_PLAIN: Final = (
+    f"{_RESULT}%s, ARRAY[%s::text], ARRAY[%s::bigint], ARRAY[%s::text], ARRAY[%s::text], ARRAY[%b::bytea],"
+    " %s::bigint, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+)
+_NOTHING: Final = (None,) * 7
 
 _TRACK: Final = (
     "INSERT INTO tracking AS t (application_name, notification_id) VALUES (%s, %s)"
@@ -48,13 +62,15 @@ class PostgresWriter:
     def __init__(self, engine: Engine, clock: Clock | None) -> None:
         self._engine = engine
         self._clock = clock
+        self._kept: list[PoolProxiedConnection] = []
+        self._owner = os.getpid()
         self._hinted = 0.0
         self._hints = threading.Lock()
         self._hint_session: psycopg.Connection[Any] | None = None
 
     def write(self, requests: Sequence[Request]) -> list[Placed]:
         """Append all requests in one transaction; raises ``Refused`` or the driver's error, then nothing is stored."""
-        pooled = self._engine.raw_connection()
+        pooled = self._take()
         try:
             connection = cast("psycopg.Connection[Any]", pooled.driver_connection)
             if len(requests) == 1 and requests[0].tracking is None:
@@ -70,8 +86,26 @@ class PostgresWriter:
                 raise Refused(refusal) from error
             raise
         finally:
-            pooled.close()
+            self._give(pooled)
         return placed
+
+    def _take(self) -> PoolProxiedConnection:
+        """A session of its own for one request."""
+        if self._owner != os.getpid():
+            # A forked child must not speak on the parent's sessions.
+            self._owner, self._kept = os.getpid(), []
+            self._engine.dispose(close=False)
+        try:
+            return self._kept.pop()  # atomic: no lock
+        except IndexError:
+            return self._engine.raw_connection()
+
+    def _give(self, pooled: PoolProxiedConnection) -> None:
+        session = pooled.driver_connection
+        if session is not None and not session.closed and len(self._kept) < SESSIONS_KEPT:
+            self._kept.append(pooled)
+        else:
+            pooled.close()
 
     def hint(self, tenant: str) -> None:
         """Wake readers that listen, now and then. Only a hint: a failure is ignored, since readers poll as well.
@@ -106,28 +140,57 @@ class PostgresWriter:
         """Forget all connections; the next request opens a new one."""
         with self._hints:
             self._end_hinting()
+        while self._kept:
+            self._kept.pop().close()
         self._engine.dispose()
 
     def _call(self, connection: psycopg.Connection[Any], request: Request) -> Placed:
-        entries, claim, release = request.entries, request.claim, request.release
-        parameters = (
-            request.tenant,
-            [entry.stream for entry in entries],
-            [entry.version for entry in entries],
-            [entry.event_id for entry in entries],
-            [entry.name for entry in entries],
-            [entry.body for entry in entries],
-            None if self._clock is None else self._clock.now_us(),
-            *((claim.effect_key, claim.stream, claim.principal, claim.event_id) if claim else (None,) * 4),
-            *((release.effect_key, release.stream, release.event_id) if release else (None,) * 3),
-        )
-        row = connection.cursor(binary=True).execute(_CALL, parameters).fetchone()
+        entries = request.entries
+        now_us = None if self._clock is None else self._clock.now_us()
+        claiming = _claiming(request)
+        if len(entries) == 1:
+            one = entries[0]
+            call = _CALL_PLAIN if claiming is None else _CALL_ONE
+            parameters: tuple[object, ...] = (
+                request.tenant,
+                one.stream,
+                one.version,
+                one.event_id,
+                one.name,
+                one.body,
+                now_us,
+                *(claiming or ()),
+            )
+        else:
+            call = _CALL
+            parameters = (
+                request.tenant,
+                [entry.stream for entry in entries],
+                [entry.version for entry in entries],
+                [entry.event_id for entry in entries],
+                [entry.name for entry in entries],
+                [entry.body for entry in entries],
+                now_us,
+                *(claiming or _NOTHING),
+            )
+        row = connection.cursor(binary=True).execute(call, parameters).fetchone()
         if row is None:
             message = "proofreel_append gave no row"
             raise AssertionError(message)
         if request.tracking is not None:
             _track(connection, request.tracking)
         return Placed(*row)
+
+
+def _claiming(request: Request) -> tuple[str | None, ...] | None:
+    """The claim and the release of a request as seven parameters; None when it has neither."""
+    claim, release = request.claim, request.release
+    if claim is None and release is None:
+        return None
+    return (
+        *((claim.effect_key, claim.stream, claim.principal, claim.event_id) if claim else (None,) * 4),
+        *((release.effect_key, release.stream, release.event_id) if release else (None,) * 3),
+    )
 
 
 def _track(connection: psycopg.Connection[Any], tracking: tuple[str, int]) -> None:
