@@ -26,7 +26,7 @@ from starlette.routing import Route
 from domain.errors import ConfigError, ProofreelError
 from domain.ids import RunId, TaskId, TenantId
 from projections.exports.bundle import Extras, write_bundle
-from projections.exports.select import Scope, scope_of, select
+from projections.exports.select import Scope, scope_of
 from projections.exports.vouchers import collect_vouchers
 from replay_ui.access import same_origin
 
@@ -75,7 +75,8 @@ def bundle_routes(desk: Desk, access: Access, openings: Openings) -> list[Route]
                 order = ordered(request, tenant)
                 if order is None or tenant not in desk:
                     return _gone()
-                select(desk.reader, tenant, order.scope, order.case)  # only what there is, is opened
+                if not on_record(desk, tenant, order.scope):
+                    return _gone()  # only what there is, is opened
                 openings.note(viewer, tenant, "bundle", f"{order.scope.kind} {order.scope.name}".strip())
                 return _answer(desk, tenant, order)
             except ProofreelError as error:
@@ -110,6 +111,23 @@ def scope_named(kind: str, name: str) -> Scope:
             raise ConfigError(
                 f"{kind!r} of {name!r} is nothing that a bundle is about", remedy="use the page Export"
             )
+
+
+def on_record(desk: Desk, tenant: TenantId, scope: Scope) -> bool:
+    """Whether there is anything that a bundle could be about, by what is looked up quickly."""
+    match scope.kind:
+        case "bill":
+            cases = any(case.bill_id == scope.name for case in desk.cases(tenant))
+            return bool(desk.tasks_of_bill(tenant, scope.name)) or cases
+        case "run":
+            return desk.run(tenant, scope.name) is not None
+        case "month":
+            return any(item.month == scope.name for item in desk.imports(tenant))
+        case "task" | "tasks":
+            names = scope.name.split(",")
+            return bool(desk.catch_up(tenant)) and len(desk.lookup.tasks(tenant, ids=names)) == len(names)
+        case "log":
+            return bool(desk.catch_up(tenant))
 
 
 def difference(desk: Desk, tenant: TenantId, file: int, name: str) -> Break | None:

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from domain.ids import Sha256, TenantId
+from replay_ui.player.aligning import aligned_bytes
 from replay_ui.player.manifest import CHUNK_SIZE, FrameEntry, GuardReading, Header, chunk_bytes, header_of
 from replay_ui.routes import Frame
 
@@ -43,6 +44,15 @@ class Evidence:
         line = self._line(tenant, run)
         part = () if line is None else line.entries[k * CHUNK_SIZE : (k + 1) * CHUNK_SIZE]
         return chunk_bytes([player_entry(entry) for entry in part], k) if part else None
+
+    def aligned(self, tenant: str, run: str, other: str) -> bytes | None:
+        """Which frames of ``other`` stand beside those of ``run``, or None."""
+
+        def made() -> bytes | None:
+            mine, theirs = self._line(tenant, run), self._line(tenant, other)
+            return None if mine is None or theirs is None else aligned_bytes(mine.entries, theirs.entries)
+
+        return self._desk.answer(("aligned", run, other), TenantId(tenant), made).value
 
     def frame(self, tenant: str, run: str, sha256: str) -> Frame | None:
         """Bytes of a frame of this run, or None.

@@ -75,6 +75,9 @@ class FrameSource(Protocol):
             IntegrityError: the store noticed that the bytes are not what was recorded.
         """
 
+    def aligned(self, tenant: str, run: str, other: str) -> bytes | None:
+        """Which frames of ``other`` stand beside those of ``run`` (``player.aligning``), or None."""
+
     def event(self, tenant: str, run: str, position: int) -> bytes | None:
         """Stored JSON of the event at ``position`` of the tenant's log, or None."""
 
@@ -120,6 +123,11 @@ class _Endpoints:
             return _gone()
         chunk = self._source.chunk(request.path_params["tenant"], request.path_params["run"], k)
         return _gone() if chunk is None else _growing(request, chunk)
+
+    def aligned(self, request: Request) -> Response:
+        names = request.path_params
+        aligned = self._source.aligned(names["tenant"], names["run"], names["other"])
+        return _gone() if aligned is None else _growing(request, aligned)
 
     def event(self, request: Request) -> Response:
         position = _number(request.path_params["position"])
@@ -173,7 +181,8 @@ def evidence_routes(source: FrameSource, access: Access, openings: Openings) -> 
             answer = handler(request)
             if answer.status_code in {200, 304}:
                 try:
-                    openings.note(viewer, tenant, "run", request.path_params["run"])
+                    for run in {request.path_params["run"], request.path_params.get("other")} - {None}:
+                        openings.note(viewer, tenant, "run", run)
                 except ProofreelError as error:
                     return not_recorded(error)
             return answer
@@ -185,5 +194,6 @@ def evidence_routes(source: FrameSource, access: Access, openings: Openings) -> 
         Route("/manifest/{tenant}/{run}.json", guarded(endpoints.header)),
         Route("/manifest/{tenant}/{run}/{k}.json", guarded(endpoints.chunk)),
         Route("/frames/{tenant}/{run}/{sha256}", guarded(endpoints.frame)),
+        Route("/aligned/{tenant}/{run}/{other}.json", guarded(endpoints.aligned)),
         Route("/events/{tenant}/{run}/{position}.json", guarded(endpoints.event)),
     ]

@@ -65,6 +65,17 @@ def _renderer() -> ComponentRenderer:
     )
 
 
+class Beside(NamedTuple):
+    """The player that another one moves with."""
+
+    run: str
+    """Its ``run_manifest_url``."""
+    url: str
+    """Where the alignment from its run to one's own is (``urls.aligned_url``)."""
+    ask: bool
+    """Begin where the other one is, not the other way round."""
+
+
 def state_of(value: object, n: int) -> PlayerState:
     """Checked state out of what the browser sent; anything malformed counts as nothing sent."""
     if not isinstance(value, dict):
@@ -98,6 +109,7 @@ def player(  # noqa: PLR0913 - the page names each of them
     events_url: str = "",
     labels: Mapping[str, str] | None = None,
     link: Mapping[str, str] | None = None,
+    beside: Beside | None = None,
     key: str,
 ) -> PlayerState:
     """Show the frame player for one run and return where the viewer is.
@@ -114,6 +126,7 @@ def player(  # noqa: PLR0913 - the page names each of them
         events_url: address of stored events by position; empty hides "Stored event".
         labels: translations by the keys of ``labels.ENGLISH``.
         link: query parameters that a shared link carries besides the frame, such as ``{"run": run}``.
+        beside: the player that this one moves with; each of the two names the other.
         key: identity of this player on the page; two runs side by side need two.
 
     Raises:
@@ -138,6 +151,7 @@ def player(  # noqa: PLR0913 - the page names each of them
         "link": dict(link or {}),
         "linkFrame": query_param or "frame",
         "labels": complete(labels),
+        "follow": None if beside is None else beside._asdict(),
     }
     result = _renderer()(key=key, data=data, on_at_change=_noop)
     after = turn.memory

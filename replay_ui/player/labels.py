@@ -49,6 +49,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "link_manual": "Copy this link:",
     "copy_hash": "Copy the hash",
     "hash_copied": "Hash copied",
+    "beside_none": "This run has no such step",
     "help": "Keyboard help",
     "close": "Close",
     "legend_target": "target",

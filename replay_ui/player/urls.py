@@ -30,6 +30,11 @@ def run_urls(tenant: str, run: str) -> RunUrls:
     return RunUrls(f"/manifest/{place}", f"/frames/{place}", f"/events/{place}")
 
 
+def aligned_url(tenant: str, run: str, other: str) -> str:
+    """Where a player of ``other`` learns which of its frames stand beside those of ``run``."""
+    return f"/aligned/{quote(tenant, safe='')}/{quote(run, safe='')}/{quote(other, safe='')}.json"
+
+
 def frame_from_query(value: str | None, n: int) -> int | None:
     """Index of the frame that ``?frame=`` names, or None where it names none of the ``n`` frames."""
     if value is None or not value.isascii() or not value.isdigit() or len(value) > len(str(n)):

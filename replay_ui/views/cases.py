@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import streamlit as st
 
+from domain.errors import ProofreelError
 from replay_ui.components.blocks import (
     Block,
     Cell,
@@ -33,10 +34,14 @@ if TYPE_CHECKING:
     from domain.values import Intent
     from projections.views.approvals import Pending
     from projections.views.cases import CaseRow
+    from projections.views.reconciliation import Break
     from projections.views.takeover_queue import Aged
+    from replay_ui.data import Import
 
 ALL: Final = ""
 KINDS: Final = (ALL, "approval", "takeover", "difference")
+QUICK_EVENTS: Final = 20_000
+"""Events up to which the inbox compares the newest month itself."""
 _OPEN: Final = frozenset({"opened", "waits"})
 
 
@@ -45,8 +50,10 @@ def page(view: View) -> None:
     words = view.words
     asked = view.desk.approvals(view.tenant, now_us=view.now_us)
     taken = view.desk.queue(view.tenant, now_us=view.now_us)
-    cases = [item for item in view.desk.cases(view.tenant) if item.standing in _OPEN]
-    sheet((figures(view, asked, taken, cases),), key="cases-figures")
+    kept = view.desk.cases(view.tenant)
+    cases = [item for item in kept if item.standing in _OPEN]
+    fresh = not_kept(view, kept)
+    sheet((figures(view, asked, taken, len(cases) + len(fresh)),), key="cases-figures")
     if not view.desk.count_runs(view.tenant):
         sheet((Note(text=words("runs.none"), detail=words("runs.none_do")),), key="cases")
         return
@@ -59,11 +66,13 @@ def page(view: View) -> None:
     ]
     rows = [made for _, made in sorted(due, key=lambda pair: pair[0])]
     if kind in {ALL, "difference"}:
-        rows += [case_row(view, item, file_of(view)) for item in cases]
+        files = file_of(view)
+        rows += [case_row(view, item, files) for item in cases]
+        rows += [break_row(view, item, file) for item, file in fresh]
     sheet(listed(view, rows), key="cases")
 
 
-def figures(view: View, asked: tuple[Pending, ...], taken: tuple[Aged, ...], cases: list[CaseRow]) -> Tiles:
+def figures(view: View, asked: tuple[Pending, ...], taken: tuple[Aged, ...], differences: int) -> Tiles:
     """How much waits."""
     words = view.words
     late = sum(item.breached for item in taken) + sum(item.expired for item in asked)
@@ -71,7 +80,7 @@ def figures(view: View, asked: tuple[Pending, ...], taken: tuple[Aged, ...], cas
         items=(
             Tile(label=words("queue.approvals"), value=f"{len(asked):,}", href=view.path(QUEUE)),
             Tile(label=words("queue.takeovers"), value=f"{len(taken):,}", href=view.path(QUEUE)),
-            Tile(label=words("cases.differences"), value=f"{len(cases):,}", href=view.path(MONTH)),
+            Tile(label=words("cases.differences"), value=f"{differences:,}", href=view.path(MONTH)),
             Tile(label=words("cases.late"), value=f"{late:,}", tone="failed" if late else "none"),
             Tile(
                 label=words("runs.title"),
@@ -149,6 +158,46 @@ def takeover_row(view: View, item: Aged) -> Row:
 def file_of(view: View) -> dict[str, int]:
     """Month → its newest import."""
     return {item.month: item.position for item in reversed(view.desk.imports(view.tenant))}
+
+
+def not_kept(view: View, kept: tuple[CaseRow, ...]) -> list[tuple[Break, Import]]:
+    """Differences of the newest file that are no cases yet.
+
+    On a long record the comparison takes a while; there it is made by who opens the month end, not by the inbox.
+    """
+    newest = next(iter(view.desk.imports(view.tenant)), None)
+    if newest is None or view.desk.end_of_evidence(view.tenant) > QUICK_EVENTS:
+        return []
+    try:
+        result = view.desk.reconciliation(view.tenant, newest.position)
+    except ProofreelError:
+        return []  # the month end says what is wrong with the file
+    known = {case.break_id for case in kept}
+    return [(found, newest) for found in result.breaks if found.id not in known] if result else []
+
+
+def break_row(view: View, found: Break, file: Import) -> Row:
+    """A difference that is no case yet."""
+    words = view.words
+    names = tuple(
+        span
+        for finding in found.findings[:2]
+        for span in (
+            text(words.of("cause", finding.cause), tip=finding.cause),
+            view.cause_verdict(finding.verdict),
+        )
+    )
+    who = dict.fromkeys(name for finding in found.findings for name in finding.responsible)
+    return row(
+        cell(text(words("cases.difference"), "strong"), text(file.month, "quiet")),
+        cell(text(found.bill, "strong", href=view.path(CHAIN, bill=found.bill))),
+        text(words.of("break", found.kind), tip=found.kind),
+        text(money(found.amount_minor, found.currency, signed=True), "number"),
+        cell(names or (text("–", "quiet"),)),
+        cell(*(text(name, "mono") for name in who)) if who else text("–", "quiet"),
+        cell((chip(words("cases.not_a_case"), "none"),)),
+        href=view.path(MONTH, file=file.position, **{"break": found.id}),
+    )
 
 
 def case_row(view: View, item: CaseRow, files: dict[str, int]) -> Row:

@@ -7,9 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from domain.errors import ConfigError
-from projections.exports.select import select
-from replay_ui.bundles import scope_named
+from replay_ui.bundles import on_record, scope_named
 from replay_ui.components.blocks import Block, Heading, Lines, Note, text
 from replay_ui.components.sheet import sheet
 from replay_ui.views.common import View, choice, quoted
@@ -42,18 +40,14 @@ def page(view: View) -> None:
                 (Note(text=words("export.which"), detail=words("export.which_do")), *how(view)), key="export"
             )
             return
-    try:
-        streams = len(select(view.desk.reader, view.tenant, scope_named(kind, name)).streams)
-    except ConfigError as error:
-        sheet((Note(text=words("export.nothing"), detail=str(error.what), tone="stopped"),), key="export")
+    if not on_record(view.desk, view.tenant, scope_named(kind, name)):
+        nothing = Note(text=words("export.nothing"), detail=words("export.which_do"), tone="stopped")
+        sheet((nothing,), key="export")
         return
     address = f"/bundles/{quoted(view.tenant)}.zip?{urlencode({'kind': kind, 'name': name})}"
     title = Heading(
         text=f"{words(f'export.{kind}')} {name}".strip(),
-        beside=(
-            text(words("export.streams", count=f"{streams:,}"), "quiet"),
-            text(words("bundle.get"), "button", href=address, new=True, tip=words("bundle.is")),
-        ),
+        beside=(text(words("bundle.get"), "button", href=address, new=True, tip=words("bundle.is")),),
     )
     sheet((title, *how(view)), key="export")
 

@@ -23,7 +23,7 @@ from replay_ui.components.blocks import (
     when,
 )
 from replay_ui.components.sheet import sheet
-from replay_ui.player import frame_to_query, player, run_urls
+from replay_ui.player import Beside, aligned_url, frame_to_query, player, run_urls
 from replay_ui.player.manifest import CHUNK_SIZE
 from replay_ui.views.common import CHAIN, PAGE_ROWS, REPLAY, RUNS, View, choice, number, paging, reset
 from replay_ui.views.runs import mode_chip, outcome_chips, verdict_chips
@@ -52,7 +52,11 @@ def page(view: View) -> None:
         runs, run = (older, *runs), older
     names = {item.run_id: name_of(item) for item in runs}
     default = run.run_id if run else runs[0].run_id
-    picked = choice(words("run"), "run", tuple(names), show=names.__getitem__, default=default, quiet=True)
+    left, right = st.columns((3, 2))
+    with left:
+        picked = choice(words("run"), "run", tuple(names), show=names.__getitem__, default=default)
+    with right:
+        beside = other_run(view, picked, names)
     shown = next(item for item in runs if item.run_id == picked)
     view.opens("run", shown.run_id)
     line = view.desk.timeline(view.tenant, shown.run_id)
@@ -61,14 +65,59 @@ def page(view: View) -> None:
         sheet(
             (Note(text=words("replay.no_frames"), detail=words("replay.no_frames_do")),), key="replay-empty"
         )
-    else:
+    elif beside is None:
         replayed(view, shown.run_id, len(line.entries))
+    else:
+        view.opens("run", beside)
+        left, right = st.columns(2)
+        with left:
+            replayed(view, shown.run_id, len(line.entries), beside)
+        with right:
+            second(view, beside, shown.run_id)
     sheet((*about(view, shown), *tasks_of(view, shown, line)), key="replay-tasks")
 
 
 def name_of(run: RunRow) -> str:
     """A run in a list to choose from."""
     return f"{run.goal or run.agent or run.run_id} · {when(run.started_at_us)} · {run.run_id[:8]}"
+
+
+def other_run(view: View, run: str, names: dict[str, str]) -> str | None:
+    """Run to be shown beside ``run``, by ``?with=``; None for none."""
+    words, asked = view.words, st.query_params.get("with", "")
+    others = [name for name in names if name != run]
+    if asked and asked != run and asked not in others and view.desk.run(view.tenant, asked) is not None:
+        others.insert(0, asked)
+    picked = choice(
+        words("replay.beside"),
+        "with",
+        ("", *others),
+        show=lambda name: names.get(name, name) if name else words("replay.alone"),
+    )
+    return picked or None
+
+
+def second(view: View, run: str, beside: str) -> None:
+    """The run beside the one that the page is about."""
+    line = view.desk.timeline(view.tenant, run)
+    if line is None or not line.entries:
+        note = Note(text=view.words("replay.no_frames"), detail=view.words("replay.no_frames_do"))
+        sheet((note,), key="replay-second")
+        return
+    urls = run_urls(view.tenant, run)
+    player(
+        run_manifest_url=urls.manifest,
+        frames_url=urls.frames,
+        events_url=urls.events,
+        n=len(line.entries),
+        chunk=CHUNK_SIZE,
+        link={"tenant": view.tenant, "run": run},
+        labels=view.words.player(),
+        beside=Beside(
+            run_urls(view.tenant, beside).manifest, aligned_url(view.tenant, beside, run), ask=True
+        ),
+        key=f"player-{view.tenant}-{run}-second",
+    )
 
 
 def open_at(view: View, run: RunRow) -> None:
@@ -85,9 +134,13 @@ def open_at(view: View, run: RunRow) -> None:
 
 
 @st.fragment
-def replayed(view: View, run: str, frames: int) -> None:
+def replayed(view: View, run: str, frames: int, beside: str | None = None) -> None:
     """The player; a fragment, so that moving in it doesn't run the page again."""
     urls = run_urls(view.tenant, run)
+    other = None
+    if beside is not None:
+        there = run_urls(view.tenant, beside).manifest
+        other = Beside(there, aligned_url(view.tenant, beside, run), ask=False)
     player(
         run_manifest_url=urls.manifest,
         frames_url=urls.frames,
@@ -97,6 +150,7 @@ def replayed(view: View, run: str, frames: int) -> None:
         query_param="frame",
         link={"tenant": view.tenant, "run": run},
         labels=view.words.player(),
+        beside=other,
         key=f"player-{view.tenant}-{run}",
     )
 

@@ -14,6 +14,7 @@ import msgspec
 from PIL import Image, ImageDraw, ImageFont
 
 from domain.errors import IntegrityError
+from replay_ui.player.aligning import aligned_bytes
 from replay_ui.player.manifest import (
     CHUNK_SIZE,
     FrameEntry,
@@ -171,6 +172,10 @@ class SyntheticSource:
     def chunk(self, tenant: str, run: str, k: int) -> bytes | None:
         part = self._entries.get((tenant, run), [])[k * CHUNK_SIZE : (k + 1) * CHUNK_SIZE]
         return chunk_bytes(part, k) if part else None
+
+    def aligned(self, tenant: str, run: str, other: str) -> bytes | None:
+        mine, theirs = self._entries.get((tenant, run)), self._entries.get((tenant, other))
+        return None if mine is None or theirs is None else aligned_bytes(mine, theirs)
 
     def frame(self, tenant: str, run: str, sha256: str) -> Frame | None:
         if sha256 in self._corrupt:

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from domain.ids import TenantId
 from projections.exports.verify import verify
-from tests.replay_ui.sample import DOUBLE, FAKE, OTHER_RUN, RUN, STOPPED, Sample
+from tests.replay_ui.sample import DOUBLE, FAKE, OTHER_RUN, RUN, STOPPED, WATCHED, Sample
 from tests.replay_ui.serving import served, settled
 
 pytestmark = pytest.mark.browser
@@ -160,3 +160,20 @@ def test_ctrl_c_ends_the_desk_cleanly_while_somebody_looks(
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=60) == 0
     assert not list((tmp_path / "tmp").glob("proofreel-views-*"))
+
+
+def test_two_runs_side_by_side_move_together_step_by_step(page: Page, url: str) -> None:
+    page.goto(f"{url}/replay?run={RUN}&with={WATCHED}&frame=2")
+    left, right = page.locator(".pr-player").nth(0), page.locator(".pr-player").nth(1)
+    expect(left).to_have_attribute("data-frame", "1")
+    expect(right).to_have_attribute("data-state", "ready")
+    expect(right).to_have_attribute("data-aligned", re.compile("step|none"))
+    left.click(position={"x": 5, "y": 5})
+    page.keyboard.press("End")
+    expect(left).to_have_attribute("data-frame", "8")
+    expect(right).to_have_attribute("data-aligned", re.compile("step|none"))
+    right.locator(".pr-slider").first.press("Home")
+    expect(right).to_have_attribute("data-frame", "0")
+    expect(left).to_have_attribute("data-aligned", "step")
+    expect(left).to_have_attribute("data-frame", "0")
+    expect(page).to_have_url(re.compile(rf"with={WATCHED}"))

@@ -3,6 +3,7 @@
 // Seeking is local. The server hears where the viewer came to rest, a quarter second later, and answers with
 // nothing that the picture waits for.
 
+import { Beside } from "./beside.js";
 import { clamp, fill, h } from "./dom.js";
 import { FrameStore } from "./frames.js";
 import { Manifest } from "./manifest.js";
@@ -25,6 +26,7 @@ export class Player {
     this.shown = -1;
     this.direction = 1;
     this.build();
+    this.beside = new Beside(this);
     this.start(data.seek ?? 0);
   }
 
@@ -51,10 +53,19 @@ export class Player {
     this.manifest.onchunk = () => this.slider.paint();
     this.caption = h("div", { class: "pr-caption" });
     this.compareNote = h("p", { class: "pr-compare-note", hidden: true });
+    this.besideNote = h("p", { class: "pr-compare-note", hidden: true }, labels.beside_none);
     this.status = h("p", { class: "pr-hidden", role: "status" });
     this.toast = h("div", { class: "pr-toast", role: "status" });
     this.help = helpDialog(labels, () => this.toggleHelp(false));
-    const screen = h("div", { class: "pr-screen" }, this.stage.node, this.compareNote, this.toast, this.help);
+    const screen = h(
+      "div",
+      { class: "pr-screen" },
+      this.stage.node,
+      this.compareNote,
+      this.besideNote,
+      this.toast,
+      this.help,
+    );
     const desk = [this.caption, screen, this.slider.node, this.toolbar.node, this.film.node, this.status];
     root.replaceChildren(
       h("div", { class: "pr-grid" }, h("div", { class: "pr-desk" }, ...desk), this.panels.node),
@@ -75,7 +86,8 @@ export class Player {
       this.slider.paint();
       await this.manifest.entry(clamp(seek, 0, this.manifest.total - 1));
       this.film.fitSlots();
-      await this.go(seek);
+      await this.go(seek, true);
+      this.beside.begin();
       if (document.activeElement === document.body) this.slider.node.focus({ preventScroll: true });
     } catch (error) {
       this.failed(error);
@@ -107,13 +119,18 @@ export class Player {
     return this.go(i);
   }
 
-  // Show frame i as soon as it is here. A newer wish overtakes an older one.
-  async go(i) {
+  // Show frame i as soon as it is here. A newer wish overtakes an older one. `led`: by the player beside this one.
+  async go(i, led = false) {
     const { total } = this.manifest;
     if (!total) return;
     const index = clamp(i, 0, total - 1);
     if (index !== this.want) this.direction = index > this.want ? 1 : -1;
     this.want = index;
+    if (!led) {
+      this.besideNote.hidden = true;
+      this.root.dataset.aligned = "";
+      this.beside.tell(index);
+    }
     this.toolbar.position(index, total, this.elapsed(index));
     this.slider.move(index, fill(this.labels.frame_of, { frame: index + 1, total }));
     const entry = this.manifest.now(index);
@@ -348,6 +365,6 @@ export class Player {
     clearTimeout(this.resting);
     clearTimeout(this.toasting);
     this.playback.pause();
-    for (const part of [this.stage, this.slider, this.film, this.frames]) part.close();
+    for (const part of [this.beside, this.stage, this.slider, this.film, this.frames]) part.close();
   }
 }

@@ -53,11 +53,18 @@ def test_the_inbox_has_what_waits_with_the_most_urgent_first(made: Sample, opene
     assert kinds[:3] == ["Takeover", "Takeover", "Approval"]
     assert set(kinds[3:]) == {"Difference"}
     assert len(kinds) == 3 + len(opened.cases(ACME))
+    assert "not kept as a case" not in said(page)
     assert "late" in said(page)
     found = links(page)
     assert "/queue?tenant=acme&task=task-refund" in found
     assert "/queue?tenant=acme&task=task-fake" in found
     assert any(link.startswith("/month?tenant=acme&file=") and "break=" in link for link in found)
+
+
+def test_differences_that_nobody_kept_wait_too(opened: Desk) -> None:
+    page = show("")
+    assert len(rows_of(page)) == 3 + 4
+    assert "not kept as a case" in said(page)
 
 
 def test_the_inbox_can_be_narrowed_by_the_address(made: Sample, opened: Desk) -> None:
