@@ -36,6 +36,10 @@ class FsckReport(msgspec.Struct, kw_only=True):
     blob_bytes: int = 0
     claims: int = 0
     checkpoints: int = 0
+    signatures_checked: bool = False
+    """False when no key was given to check signatures with."""
+    signatures: int = 0
+    """Signatures and cosignatures that are right."""
     findings: list[Finding] = []
     found: int = 0
     """All findings, also those beyond the list."""

@@ -15,7 +15,6 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
-from urllib.parse import unquote
 
 from domain import notes
 from domain.chain import GENESIS, body_hash, entry_hash
@@ -26,6 +25,7 @@ from domain.log_format import encode_leaf, stream_tag
 from domain.merkle import Frontier, leaf_hash
 from projections.findings import Finding, FsckReport
 from projections.fsck_blobs import BlobCheck
+from projections.fsck_checkpoints import Anchor, anchors_from, stored_anchors
 from projections.fsck_claims import ClaimCheck
 from projections.reading import IndexedRow, RecordReader
 
@@ -41,17 +41,6 @@ Progress = Callable[[int, int, str], None]
 
 _STREAMS_KEPT: Final = 50_000
 _PAGE: Final = 1000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Anchor:
-    """A root that somebody kept outside the record: from a checkpoint, a receipt, a witness."""
-
-    tenant: str
-    size: int
-    root: bytes
-    source: str
-    """Where it comes from, for the finding's text."""
 
 
 @dataclass(slots=True)
@@ -101,23 +90,6 @@ class _Scan:
         )
 
 
-def anchors_from(checkpoints: Sequence[str]) -> list[Anchor]:
-    """Anchors out of checkpoint notes that were kept elsewhere; their origins end with the tenant's name.
-
-    Raises ``IntegrityError`` for a text that is no checkpoint. Who signed it is the caller's business: an anchor
-    only says what the log must agree with.
-    """
-    found = []
-    for note in checkpoints:
-        text = notes.split_note(note)[0]
-        parsed = notes.parse_checkpoint(text)
-        tenant = unquote(parsed.origin.rpartition("/")[2])
-        found.append(
-            Anchor(tenant=tenant, size=parsed.size, root=parsed.root, source="a checkpoint kept elsewhere")
-        )
-    return found
-
-
 def check(
     reader: RecordReader,
     blobs: BlobReader | None,
@@ -125,13 +97,17 @@ def check(
     progress: Progress | None = None,
     *,
     anchors: Sequence[Anchor] = (),
+    keys: Sequence[notes.VerifierKey] = (),
 ) -> FsckReport:
     """Check everything, or one tenant's log; without ``blobs`` their presence isn't looked at.
+
+    With ``keys`` every stored checkpoint must be signed by one of them, and cosignatures of their witnesses must be
+    right; without, signatures are not checked (``FsckReport.signatures_checked``).
 
     The report lists what is wrong; the function raises only ``WorldError`` when the database or the blobs can't be
     reached.
     """
-    report = FsckReport()
+    report = FsckReport(signatures_checked=bool(keys))
     for problem in reader.storage_problems():
         report.add(Finding(code="storage", what=f"the database says: {problem}"))
     try:
@@ -144,6 +120,7 @@ def check(
         for name in tenants:
             wanted = [anchor for anchor in anchors if anchor.tenant == name]
             try:
+                wanted += stored_anchors(reader, name, keys, report)
                 _check_tenant(reader, name, blob_check, report, progress, wanted)
             except IntegrityError as error:
                 report.add(Finding(code="storage", what=f"can't be read: {error.what}", tenant=name))
@@ -160,7 +137,9 @@ def _check_tenant(
 ) -> None:
     head = reader.head(tenant)
     total = max(reader.positions(tenant), head.size if head else 0)
-    by_size = _anchors(reader, tenant, anchors, report)
+    by_size: dict[int, list[Anchor]] = {}
+    for anchor in anchors:
+        by_size.setdefault(anchor.size, []).append(anchor)
     scan = _Scan(tenant, reader, report, blobs, ClaimCheck(reader, tenant, report), by_size)
     _anchor(scan, 0)
     for done, item in enumerate(reader.indexed_rows(tenant), start=1):
@@ -177,29 +156,6 @@ def _check_tenant(
             scan.find("truncated", f"{anchor.source} knows {size} events, the log has {scan.frontier.size}")
     if progress:
         progress(total, total, tenant)
-
-
-def _anchors(
-    reader: RecordReader, tenant: TenantId, given: Sequence[Anchor], report: FsckReport
-) -> dict[int, list[Anchor]]:
-    """Roots that the log must have had, by its size then."""
-    by_size: dict[int, list[Anchor]] = {}
-    for anchor in given:
-        by_size.setdefault(anchor.size, []).append(anchor)
-    for stored in reader.checkpoints(tenant):
-        report.checkpoints += 1
-        try:
-            signed = notes.parse_checkpoint(notes.split_note(stored.note)[0])
-        except IntegrityError as error:
-            report.add(Finding(code="checkpoint_unreadable", what=error.what, tenant=tenant))
-            continue
-        size, root = signed.size, signed.root
-        if size != stored.size:
-            what = f"a checkpoint of {size} events is filed under {stored.size}"
-            report.add(Finding(code="checkpoint_misfiled", what=what, tenant=tenant))
-        anchor = Anchor(tenant=tenant, size=size, root=root, source="a stored checkpoint")
-        by_size.setdefault(size, []).append(anchor)
-    return by_size
 
 
 def _anchor(scan: _Scan, size: int) -> None:

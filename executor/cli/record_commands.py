@@ -6,6 +6,7 @@ Each is a thin call of a function in ``executor.store`` or ``projections.fsck``.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -24,6 +25,10 @@ from executor.cli.common import (
     tenant_option,
 )
 
+if TYPE_CHECKING:
+    from domain.notes import VerifierKey
+    from projections.findings import FsckReport
+
 
 @click.command(epilog="Example: proofreel fsck --store sqlite:////srv/record.db --blobs /srv/blobs --json")
 @store_options
@@ -36,6 +41,13 @@ from executor.cli.common import (
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
     help="A checkpoint note kept elsewhere: finds a log that was cut short or set back.",
 )
+@click.option(
+    "--key",
+    "keys",
+    multiple=True,
+    metavar="NAME+ID+KEY",
+    help="A signer's or a witness's public key ('proofreel keys show'): its signatures must be right.",
+)
 @click.option("--no-blobs", is_flag=True, help="Don't look at frames and files.")
 @json_option
 def fsck(
@@ -44,6 +56,7 @@ def fsck(
     config_path: Path,
     tenant: str | None,
     checkpoints: tuple[Path, ...],
+    keys: tuple[str, ...],
     no_blobs: bool,  # noqa: FBT001 - click passes flags by name
     as_json: bool,  # noqa: FBT001 - the same
 ) -> int:
@@ -55,6 +68,7 @@ def fsck(
     from projections.reading import open_blob_reader, open_reader
 
     place = places(store, blobs or ("." if no_blobs else None), config_path)
+    known = [_verifier(text) for text in keys]
     with open_reader(place.store) as reader, progress_bar() as bar:
         rows: dict[str, int] = {}
 
@@ -69,7 +83,8 @@ def fsck(
             None if no_blobs else open_blob_reader(place.blobs),
             TenantId(tenant) if tenant else None,
             progress,
-            anchors=anchors_from([path.read_text(encoding="utf-8") for path in checkpoints]),
+            anchors=anchors_from([path.read_text(encoding="utf-8") for path in checkpoints], known),
+            keys=known,
         )
     if as_json:
         print_json({**msgspec.to_builtins(report), "ok": report.ok, "tasks": report.tasks})
@@ -80,9 +95,28 @@ def fsck(
         click.echo(f"{finding.code}: {where}: {finding.what}{task}")
     click.echo(
         f"{report.events} events of {len(report.tenants)} tenants, {report.blobs} blobs, {report.claims} claims,"
-        f" {report.checkpoints} checkpoints: " + ("sound" if report.ok else f"{report.found} findings")
+        f" {report.checkpoints} checkpoints ({_signatures(report)}): "
+        + ("sound" if report.ok else f"{report.found} findings")
     )
     return 0 if report.ok else 1
+
+
+def _signatures(report: FsckReport) -> str:
+    """What became of the signatures, in words."""
+    if not report.signatures_checked:
+        return "signatures not checked: give --key"
+    return f"{report.signatures} signature{'' if report.signatures == 1 else 's'} right"
+
+
+def _verifier(text: str) -> VerifierKey:
+    from domain.notes import parse_verifier_key
+
+    try:
+        return parse_verifier_key(text)
+    except ValueError as error:
+        raise ConfigError(
+            str(error), remedy="give --key NAME+ID+KEY as 'proofreel keys show' prints it"
+        ) from error
 
 
 @click.group(epilog="Example: proofreel keys show ~/.proofreel/desk.key")

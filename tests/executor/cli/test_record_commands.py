@@ -11,7 +11,7 @@ import pytest
 from domain import notes
 from executor.cli import run_command
 from executor.store.log import open_record
-from executor.store.signing import load_key
+from executor.store.signing import load_key, make_key
 from tests.support.records import ACME, Maker, execute
 
 if TYPE_CHECKING:
@@ -80,6 +80,23 @@ def test_a_checkpoint_is_printed_kept_and_found_right_later(
     assert kept.read_text() == note
     assert notes.open_note(note, [load_key(key).verifier(ACME)]).text.startswith("desk.example.com/acme\n5\n")
     assert run_command(["fsck", "--store", store, "--no-blobs", "--checkpoint", str(kept)]) == 0
+
+
+def test_fsck_checks_signatures_when_it_is_given_a_key_and_says_when_it_is_not(
+    store: str, key: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_command(["checkpoint", "--store", store, "--key", str(key)])
+    other = make_key(tmp_path / "other.key", "other.example.com")
+    public = [str(notes.verifier_key(one.name, one.private.public_key())) for one in (load_key(key), other)]
+    checked = ["fsck", "--store", store, "--no-blobs"]
+    capsys.readouterr()
+    assert run_command(checked) == 0
+    assert "signatures not checked" in capsys.readouterr().out
+    assert run_command([*checked, "--key", public[0], "--key", public[1]]) == 0
+    assert "1 signature right" in capsys.readouterr().out
+    assert run_command([*checked, "--key", public[1]]) == 1
+    assert "checkpoint_signature" in capsys.readouterr().out
+    assert run_command([*checked, "--key", "no-key"]) == 2
 
 
 def test_a_log_cut_short_is_found_with_the_checkpoint_that_was_kept(
