@@ -40,7 +40,7 @@ def _against(
     The others are given ready bytes, ours makes them of its drafts. A further row is ours from ready bytes too: what
     the store alone costs, as it is measured of the others.
     """
-    maker, again = Producer(seed=batch), Producer(seed=-batch)
+    maker, again = Producer(seed=batch), Producer(seed=10_000 + batch)
     drafts = [maker.batch(batch) for _ in range(turns)]
     bodies = [[encode(draft) for draft in group] for group in drafts]
     ready = [_request(again.batch(batch)) for _ in range(turns)]
