@@ -9,9 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from domain import notes
 from domain.errors import IntegrityError
-from executor.store.signing import keep_attestation
 from executor.store.log import open_record
-from executor.store.signing import SigningKey, make_key, sign_checkpoint
+from executor.store.signing import SigningKey, keep_attestation, make_key, sign_checkpoint
 from projections.findings import FsckReport
 from projections.fsck import anchors_from, check
 from projections.reading import open_reader

@@ -36,6 +36,22 @@ NEEDS_CONFIG = [
     ("cases", "reopen", "C", "--reason", "r", "--as", "person:li.na"),
     ("export", "--bill", "B1", "-o", "out.zip"),
     ("fsck",),
+    ("metrics", "show", "--month", "2026-11"),
+    ("metrics", "canary", "--since", "2026-11-01", "--until", "2026-11-15"),
+    (
+        "metrics",
+        "accept",
+        "completion",
+        "--since",
+        "2026-11-01",
+        "--until",
+        "2026-11-15",
+        "--as",
+        "person:li.na",
+    ),
+    ("report", "--month", "2026-11", "-o", "november"),
+    ("ocel", "-o", "record.ocel.json"),
+    ("bills", "-o", "bills.csv"),
 ]
 names = pytest.mark.parametrize("name", NEEDS_CONFIG, ids=lambda name: " ".join(name[:2]))
 
