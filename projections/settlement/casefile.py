@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from domain import events as e
@@ -71,7 +71,7 @@ class WriteAttempt:
     def rejected(self) -> bool:
         """True if every request that left was refused by the target (4xx): it had no effect."""
         fact = self.executed
-        return fact is not None and bool(fact.requests) and all(map(_REFUSED.search, fact.requests))
+        return fact is not None and bool(fact.requests) and all(map(refused_by_target, fact.requests))
 
     @property
     def open(self) -> bool:
@@ -98,6 +98,11 @@ class WriteAttempt:
         """True if a request that left the browser names the bill."""
         fact = self.executed
         return fact is not None and any(names_bill(request, bill) for request in fact.requests)
+
+
+def refused_by_target(request: str) -> bool:
+    """True if the request was answered with a 4xx: it had no effect."""
+    return _REFUSED.search(request) is not None
 
 
 def names_bill(text: str, bill: str) -> bool:
@@ -188,7 +193,7 @@ class Casebook:
 
     tenant: TenantId
     tasks: dict[TaskId, TaskCase] = field(default_factory=dict)
-    runs: dict[RunId, RunCase] = field(default_factory=dict)
+    runs: Mapping[RunId, RunCase] = field(default_factory=dict)
     accounts: dict[str, set[PrincipalId]] = field(default_factory=dict)
     """Account at the target → principals that were seen using it."""
     by_bill: dict[str, list[TaskCase]] = field(default_factory=dict)
@@ -203,14 +208,15 @@ class Casebook:
 
 def sort_record(events: Iterable[Recorded], tenant: TenantId) -> Casebook:
     """Read the events of one tenant once; those of others are left out."""
-    book = Casebook(tenant=tenant)
+    runs: dict[RunId, RunCase] = {}
+    book = Casebook(tenant=tenant, runs=runs)
     next_version: dict[TaskId, int] = {}
     for recorded in events:
         if recorded.envelope.tenant != tenant:
             continue
         book.events += 1
         book.whole = book.whole and recorded.row.position == book.events
-        _note_run(book, recorded)
+        _note_run(runs, recorded)
         _note_account(book, recorded)
         task_id = own_task(recorded)
         if task_id is None:
@@ -288,11 +294,11 @@ def _attempt(case: TaskCase, action_id: ActionId) -> WriteAttempt:
     return case.attempts.setdefault(action_id, made)
 
 
-def _note_run(book: Casebook, recorded: Recorded) -> None:
+def _note_run(runs: dict[RunId, RunCase], recorded: Recorded) -> None:
     run_id = recorded.envelope.run_id
     if run_id is None:
         return
-    run = book.runs.setdefault(run_id, RunCase(run_id=run_id))
+    run = runs.setdefault(run_id, RunCase(run_id=run_id))
     run.last = recorded
     match recorded.event:
         case e.RunStarted():

@@ -178,7 +178,12 @@ def _same(item: Expected, line: SettlementLine) -> bool:
 
 def same_counterparty(name: str, line: SettlementLine) -> bool:
     """True if the line names the counterparty, by name or number, or names none."""
-    named = {_fold(line.counterparty), _fold(line.counterparty_id)} - {""}
+    return same_name(name, line.counterparty, line.counterparty_id)
+
+
+def same_name(name: str, *others: str) -> bool:
+    """True if one of the others is the name, or if either side names nobody."""
+    named = {_fold(other) for other in others} - {""}
     return not named or not name or _fold(name) in named
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from domain.envelope import Recorded
 from domain.ids import EffectKey, TaskId, TenantId
 from projections.settlement.attribution import attribute
-from projections.settlement.casefile import sort_record
+from projections.settlement.casefile import Casebook, sort_record
 from projections.settlement.causes import BreakKind, Finding
 from projections.settlement.expected import Basis, Expected, expected_lines
 from projections.settlement.lines import FileFinding, LineKind, RowCounts, SettlementFile, SettlementLine
@@ -107,7 +107,7 @@ class Reconciliation:
     file_counts: RowCounts
     file_findings: tuple[FileFinding, ...]
     events_read: int
-    matched: tuple[MatchedLine, ...]
+    matched: Sequence[MatchedLine]
     """Pairs that agree, in order of bill; a pair that is also a break is not here."""
     breaks: tuple[Break, ...]
     totals: tuple[CurrencyTotals, ...]
@@ -121,7 +121,12 @@ def reconcile(
     ``events`` are the tenant's log in order (others are left out); ``chain_verified`` is the word of whoever checked
     the chain of these very events. Events with gaps between their positions are not those, whatever it says.
     """
-    book = sort_record(events, tenant)
+    return settle(sort_record(events, tenant), file, month=month, chain_verified=chain_verified)
+
+
+def settle(book: Casebook, file: SettlementFile, *, month: str, chain_verified: bool) -> Reconciliation:
+    """The same over a record that was sorted before."""
+    tenant = book.tenant
     expected = expected_lines(book, file, month)
     matching = match_month(book, file, expected)
     verified = chain_verified and book.whole
@@ -136,7 +141,7 @@ def reconcile(
         breaks.append(_break(tenant, month, difference, numbers[place], findings, residual, tasks))
     broken = {id(difference.line) for difference in matching.differences if difference.expected}
     matched = tuple(
-        MatchedLine(expected=_expected(pair.expected), found=_found(pair.line))
+        MatchedLine(expected=_expected(pair.expected), found=found_line(pair.line))
         for pair in matching.pairs
         if id(pair.line) not in broken
     )
@@ -179,7 +184,7 @@ def _break(
         currency=difference.currency,
         residual_minor=residual,
         expected=_expected(difference.expected) if difference.expected else None,
-        found=_found(difference.line) if difference.line else None,
+        found=found_line(difference.line) if difference.line else None,
         findings=findings,
         tasks=tasks,
     )
@@ -199,7 +204,8 @@ def _expected(item: Expected) -> ExpectedLine:
     )
 
 
-def _found(line: SettlementLine) -> FoundLine:
+def found_line(line: SettlementLine) -> FoundLine:
+    """The line as results show it."""
     return FoundLine(
         line=line.line,
         line_id=line.line_id,

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 
+from msgspec.structs import replace as changed_struct
+
 from domain import events as e
 from domain.envelope import Recorded
 from domain.ids import PrincipalId
@@ -247,10 +249,9 @@ LAST_MINUTE_US = 1_796_054_340_000_000
 def _skewed(recorded: Recorded, late: set[str]) -> Recorded:
     if recorded.envelope.task_id not in late or not isinstance(recorded.event, e.ActionAttempted):
         return recorded
-    envelope = changed(recorded.envelope, occurred_at_us=LAST_MINUTE_US)
-    return changed(
-        recorded, envelope=envelope, row=changed(recorded.row, recorded_at_us=LAST_MINUTE_US + 600_000_000)
-    )
+    envelope = changed_struct(recorded.envelope, occurred_at_us=LAST_MINUTE_US)
+    row = changed_struct(recorded.row, recorded_at_us=LAST_MINUTE_US + 600_000_000)
+    return changed_struct(recorded, envelope=envelope, row=row)
 
 
 def loop_of(month: Month) -> PrincipalId:

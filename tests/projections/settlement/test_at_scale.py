@@ -1,0 +1,323 @@
+"""The month end over stored views says what the month end over the whole record says, to the last word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain import events as e
+from domain.envelope import Recorded
+from domain.ids import ActionId, EffectKey, RunId, TaskId, run_stream, task_stream
+from domain.values import Check
+from projections.settlement import agreeing, effects, pages
+from projections.settlement.at_scale import reconcile_stored
+from projections.settlement.lines import SettlementFile
+from projections.views.reconciliation import Reconciliation, reconcile
+from tests.domain.facts import proposed
+from tests.support.events import PERSON, SERVICE, TENANT, Book, business, intent, key_of
+from tests.support.examples import one_of_each
+from tests.support.month_end import MONTH
+from tests.support.months import make_month
+from tests.support.scenarios import SCENARIOS
+from tests.support.settlement import FileLine, month_file
+from tests.support.stored_month import MemoryRecord
+
+
+def views() -> sa.Engine:
+    return sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+
+
+def both(
+    events: list[Recorded], file: SettlementFile, *, verified: bool = True
+) -> tuple[Reconciliation, Reconciliation, MemoryRecord]:
+    record = MemoryRecord(events)
+    engine = views()
+    stored = reconcile_stored(record, engine, file, tenant=TENANT, month=MONTH, chain_verified=verified)
+    engine.dispose()
+    plain = reconcile(events, file, tenant=TENANT, month=MONTH, chain_verified=verified)
+    return plain, stored, record
+
+
+def assert_same(plain: Reconciliation, stored: Reconciliation) -> None:
+    assert tuple(stored.matched) == plain.matched
+    assert len(stored.matched) == len(plain.matched)
+    assert stored.breaks == plain.breaks
+    assert stored.totals == plain.totals
+    assert stored == plain
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_months_with_every_cause_alone_and_combined_come_out_the_same(seed: int) -> None:
+    events, file, _ = make_month(seed, SCENARIOS)
+    plain, stored, _ = both(events, file, verified=seed % 3 > 0)
+    assert plain.breaks
+    assert_same(plain, stored)
+
+
+def calm(bills: int) -> Book:
+    book = Book()
+    run = book.run()
+    for n in range(bills):
+        run.task(f"t{n}", intent(f"CY-{n}")).done()
+    return book
+
+
+def test_a_calm_month_is_judged_without_reading_the_log_again() -> None:
+    book = calm(40)
+    lines = [FileLine(bill=f"CY-{n}") for n in range(39)]
+    plain, stored, record = both(book.events, month_file(*lines, FileLine(bill="CY-77", amount_minor=5)))
+    assert_same(plain, stored)
+    assert record.read_whole == 1, "once, to bring the views along"
+    assert len(stored.matched) == 39
+    assert [found.bill for found in stored.breaks] == ["CY-39", "CY-77"]
+
+
+def test_a_slice_of_what_agrees_is_made_when_it_is_looked_at() -> None:
+    plain, stored, _ = both(calm(12).events, month_file(*(FileLine(bill=f"CY-{n}") for n in range(12))))
+    assert stored.matched[3:5] == plain.matched[3:5]
+    assert stored.matched[-1] == plain.matched[-1]
+    assert stored.matched != plain.matched[1:]
+
+
+def test_views_go_on_from_where_they_were() -> None:
+    book = calm(5)
+    engine = views()
+    lines = [FileLine(bill=f"CY-{n}") for n in range(6)]
+    for _ in range(2):
+        file = month_file(*lines)
+        stored = reconcile_stored(
+            MemoryRecord(book.events), engine, file, tenant=TENANT, month=MONTH, chain_verified=True
+        )
+        assert_same(reconcile(book.events, file, tenant=TENANT, month=MONTH, chain_verified=True), stored)
+        book.run("run-2").task("late", intent("CY-5")).done()
+    engine.dispose()
+
+
+def test_a_bill_that_is_called_like_a_word_of_every_request_goes_the_plain_way() -> None:
+    book = Book()
+    run = book.run()
+    task = run.task("t1", intent("CY-1"))
+    task.observe("list")
+    action = task.propose(on="list", writes=True)
+    task.attempt(action)
+    task.add(
+        e.ActionExecuted(
+            action_id=action, latency_us=1, toast="ok", requests=("POST /bills/CY-1/actions 200",)
+        )
+    )
+    run.task("t2", intent("ACTIONS")).done()
+    file = month_file(FileLine(bill="CY-1"), FileLine(bill="ACTIONS"), FileLine(bill="ACTIONS"))
+    plain, stored, record = both(book.events, file)
+    assert_same(plain, stored)
+    assert record.read_whole == 2
+    quiet = month_file(FileLine(bill="CY-1"), FileLine(bill="ACTIONS"), FileLine(bill="CY-2"))
+    plain, stored, record = both(book.events, quiet)
+    assert_same(plain, stored)
+    assert record.read_whole == 1
+
+
+def test_a_month_that_grows_event_by_event_is_always_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of a few positions: pages are made, kept, and made again when a task leaves them."""
+    for module in (effects, pages):
+        monkeypatch.setattr(module, "BLOCK", 16)
+    events, file, _ = make_month(3, SCENARIOS, bills=20)
+    engine = views()
+    for end in range(0, len(events) + 1, 7):
+        stored = reconcile_stored(
+            MemoryRecord(events[:end]), engine, file, tenant=TENANT, month=MONTH, chain_verified=True
+        )
+        assert_same(
+            reconcile(events[:end], file, tenant=TENANT, month=MONTH, chain_verified=True),
+            stored,
+        )
+    with engine.connect() as connection:
+        assert connection.execute(sa.select(pages.PAGES.c.grouped)).all()
+    engine.dispose()
+
+
+def test_a_task_that_was_plain_and_is_undone_later_is_judged_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (effects, pages):
+        monkeypatch.setattr(module, "BLOCK", 4)
+    book = calm(6)
+    engine = views()
+    file = month_file(*(FileLine(bill=f"CY-{n}") for n in range(6)))
+    first = reconcile_stored(
+        MemoryRecord(book.events), engine, file, tenant=TENANT, month=MONTH, chain_verified=True
+    )
+    assert first.breaks == ()
+    late = e.CompensationStarted(action="undo", requested_by=SERVICE, reason="wrong bill")
+    book.add(late, stream=task_stream(TaskId("t2")), run="run-1", task="t2")
+    again = reconcile_stored(
+        MemoryRecord(book.events), engine, file, tenant=TENANT, month=MONTH, chain_verified=True
+    )
+    engine.dispose()
+    assert_same(reconcile(book.events, file, tenant=TENANT, month=MONTH, chain_verified=True), again)
+    assert [found.bill for found in again.breaks] == ["CY-2"]
+
+
+def test_hashes_find_equal_bills_whatever_the_width_of_their_column() -> None:
+    narrow, wide = pages.as_bytes(["B1", "CY-12345"]), pages.as_bytes(["B1", "CY-12345", "单" * 9])
+    assert pages.hashes(narrow).tolist() == pages.hashes(wide).tolist()[:2]
+    assert len(set(pages.hashes(wide).tolist())) == 3
+
+
+def test_two_bills_of_one_hash_are_both_judged_from_their_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agreeing, "hashes", lambda bills: np.zeros(len(bills), dtype=np.uint64))
+    plain, stored, _ = both(calm(4).events, month_file(*(FileLine(bill=f"CY-{n}") for n in range(3))))
+    assert_same(plain, stored)
+
+
+def test_a_calm_month_that_goes_on_reads_no_task_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Later events move a task to a later block: the page of the earlier one is made again without it."""
+    for module in (effects, pages):
+        monkeypatch.setattr(module, "BLOCK", 16)
+    book = calm(12)
+    engine = views()
+    file = month_file(*(FileLine(bill=f"CY-{n}") for n in range(13)))
+    confirmed = e.ReadbackConfirmed(
+        source="detail", phase="later", account="reader", expected_status="processed", found=business()
+    )
+    for number in (2, 5, 11):
+        book.add(confirmed, stream=task_stream(TaskId(f"t{number}")), run="run-1", task=f"t{number}")
+        if number == 11:
+            book.run("run-2").task("t12", intent("CY-12")).done()
+        record = MemoryRecord(book.events)
+        stored = reconcile_stored(record, engine, file, tenant=TENANT, month=MONTH, chain_verified=True)
+        assert_same(reconcile(book.events, file, tenant=TENANT, month=MONTH, chain_verified=True), stored)
+        assert record.streams_read == 0
+    assert stored.breaks == ()
+    engine.dispose()
+
+
+_BILLS = ("B1", "B2", "B3", "b2", "POST", "200", "单7", "L" * 41)
+_ACTION = ActionId("action-1")
+_ODD = [
+    fact
+    for fact in one_of_each()
+    if isinstance(fact, e.TaskEvent) and not isinstance(fact, e.ActionExecuted | e.ReadbackConfirmed)
+]
+_others = st.sampled_from(_BILLS)
+_oddities = st.one_of(
+    st.sampled_from(_ODD),
+    st.builds(
+        lambda verdict, found: e.GuardJudged(
+            action_id=_ACTION,
+            phase="event",
+            verdict=verdict,
+            enforced=False,
+            checks=(Check(guard="gate", verdict=verdict, expected="row", found=found),),
+        ),
+        st.sampled_from(("target_changed", "approval_required", "out_of_scope", "pass")),
+        _others.map("row {}".format),
+    ),
+    st.builds(
+        lambda bill, status: _executed(f"POST /bills/{bill}/actions {status}"),
+        _others,
+        st.sampled_from(("200", "409")),
+    ),
+    st.builds(
+        lambda source, phase: _confirmed(source=source, phase=phase),
+        st.sampled_from(("api", "settlement_file")),
+        st.sampled_from(("first", "later", "compensation")),
+    ),
+    st.builds(
+        lambda words: e.TakeoverResolved(owner=PERSON, resolution=words, note=""),
+        st.sampled_from(("effect_present", "effect_absent", "done_by_hand", "undone_by_hand")),
+    ),
+)
+_tasks: st.SearchStrategy[dict[str, Any]] = st.builds(
+    dict,
+    bill=_others,
+    month=st.sampled_from((MONTH, MONTH, MONTH, MONTH, "2026-10")),
+    action=st.sampled_from(("mark_processed",) * 4 + ("refund", "undo", "unheard_of")),
+    key=st.sampled_from(("own",) * 5 + ("of B1", "none of ours")),
+    without=st.sets(st.integers(0, 3), max_size=2),
+    status=st.sampled_from(("200", "200", "409")),
+    odd=st.lists(st.tuples(st.integers(0, 4), _oddities), max_size=2),
+)
+_lines = st.builds(
+    FileLine,
+    bill=st.sampled_from((*_BILLS, "B9")),
+    amount_minor=st.sampled_from((12_000,) * 4 + (-12_000, 5)),
+    kind=st.sampled_from(("process",) * 4 + ("refund", "undo", "fee")),
+    account=st.sampled_from(("acme-bot", "acme-reader", "wang.li", "")),
+    counterparty=st.sampled_from(("Northwind",) * 3 + ("Contoso", "")),
+)
+
+
+def _executed(*requests: str) -> e.ActionExecuted:
+    return e.ActionExecuted(action_id=_ACTION, latency_us=1, toast="", requests=requests)
+
+
+def _confirmed(source: str = "api", phase: e.evidence.ReadbackPhase = "first") -> e.ReadbackConfirmed:
+    return e.ReadbackConfirmed(
+        source=source, phase=phase, account="acme-reader", expected_status="processed", found=business()
+    )
+
+
+def _facts(task: dict[str, Any]) -> list[e.Event]:
+    """A task of a wrapped loop: usual facts, some of them missing, and odd ones in between."""
+    wanted = replace(intent(task["bill"], action=task["action"]), month=task["month"])
+    keys = {"own": key_of(wanted), "of B1": key_of(intent("B1")), "none of ours": EffectKey("x")}
+    usual: list[e.Event] = [
+        proposed(str(_ACTION)),
+        e.ActionAttempted(action_id=_ACTION, writes=True, effect_key=keys[task["key"]]),
+        _executed(f"POST /bills/{task['bill']}/actions {task['status']}"),
+        _confirmed(),
+    ]
+    facts = [fact for place, fact in enumerate(usual) if place not in task["without"]]
+    for place, fact in task["odd"]:
+        facts.insert(min(place, len(facts)), fact)
+    opened = e.TaskOpened(
+        intent=wanted, effect_key=keys[task["key"]], requested_by=SERVICE, mode="record_only", reference=""
+    )
+    return [opened, *facts]
+
+
+def _record(tasks: list[dict[str, Any]]) -> list[Recorded]:
+    book = Book()
+    book.run("run-1")
+    for number, task in enumerate(tasks):
+        for fact in _facts(task):
+            book.add(fact, stream=task_stream(TaskId(f"t{number}")), run="run-1", task=f"t{number}")
+    book.add(
+        e.RunFinished(outcomes={}, verdicts={}, steps=1, steps_ok=1),
+        stream=run_stream(RunId("run-1")),
+        run="run-1",
+    )
+    return book.events
+
+
+def _file(
+    tasks: list[dict[str, Any]], lines: list[FileLine], unbooked: set[int], missing: int
+) -> SettlementFile:
+    """A line for each task but one, and others; some did not take effect."""
+    own = [FileLine(bill=task["bill"]) for place, task in enumerate(tasks) if place != missing]
+    file = month_file(*own, *lines)
+    made = tuple(
+        msgspec.structs.replace(line, booked=place not in unbooked) for place, line in enumerate(file.lines)
+    )
+    totals = {"CNY": sum(line.amount_minor for line in made if line.booked)} if made else {}
+    return replace(file, lines=made, totals=totals)
+
+
+@given(
+    tasks=st.lists(_tasks, max_size=4),
+    lines=st.lists(_lines, max_size=2),
+    unbooked=st.sets(st.integers(0, 5), max_size=1),
+    missing=st.integers(0, 8),
+    verified=st.booleans(),
+)
+@settings(max_examples=400, deadline=None)
+def test_any_tasks_and_any_lines_come_out_the_same(
+    tasks: list[dict[str, Any]], lines: list[FileLine], unbooked: set[int], missing: int, *, verified: bool
+) -> None:
+    plain, stored, _ = both(_record(tasks), _file(tasks, lines, unbooked, missing), verified=verified)
+    assert_same(plain, stored)
