@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import msgspec
 
 from domain import events as e
@@ -106,7 +108,8 @@ def test_the_same_month_reconciled_again_is_the_same_to_the_byte() -> None:
     file = month_file(FileLine(), FileLine(), FileLine(bill="B9", account="wang.li"))
     first, second = month_end(book, file), month_end(book, file)
     assert msgspec.json.encode(first) == msgspec.json.encode(second)
-    assert msgspec.json.decode(msgspec.json.encode(first), type=Reconciliation) == first
+    decoded = msgspec.json.decode(msgspec.json.encode(first), type=Reconciliation)
+    assert replace(decoded, matched=tuple(decoded.matched)) == first  # JSON knows no tuples
     assert [b.id for b in first.breaks] == [
         break_id(TENANT, MONTH, "B1", "duplicate_in_file"),
         break_id(TENANT, MONTH, "B9", "extra_in_file"),
