@@ -78,8 +78,13 @@ class Desk(RecordDesk):
 
     def count_runs(self, tenant: TenantId, *, mode: str = "", status: str = "", words: str = "") -> int:
         """Number of runs."""
-        self.catch_up(tenant)
-        return self.lookup.count_runs(tenant, mode=mode, status=status, words=words) if tenant in self else 0
+        if tenant not in self:
+            return 0
+
+        def made() -> int:
+            return self.lookup.count_runs(tenant, mode=mode, status=status, words=words)
+
+        return self.answer(("runs", mode, status, words), tenant, made).value
 
     def run(self, tenant: TenantId, run_id: str) -> RunRow | None:
         """One run."""
@@ -99,7 +104,15 @@ class Desk(RecordDesk):
 
     def tasks_by_status(self, tenant: TenantId) -> Mapping[str, int]:
         """Number of tasks by status."""
-        return self.lookup.tasks_by_status(tenant) if self.catch_up(tenant) else {}
+        if tenant not in self:
+            return {}
+        return self.answer("tasks", tenant, lambda: self.lookup.tasks_by_status(tenant)).value
+
+    def objections(self, tenant: TenantId) -> int:
+        """Steps that a guard objected to, over all runs."""
+        if tenant not in self:
+            return 0
+        return self.answer("objections", tenant, lambda: self.lookup.objections(tenant)).value
 
     def timeline(self, tenant: TenantId, run_id: str) -> Timeline | None:
         """A run frame by frame; None when there is no such run."""

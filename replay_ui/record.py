@@ -115,8 +115,11 @@ class RecordDesk:
         self._known.update(found)
         return found
 
-    def catch_up(self, tenant: TenantId) -> int:
-        """Bring the stored views to the end of the log; returns that position. Cheap when nothing is new."""
+    def catch_up(self, tenant: TenantId, progress: Callable[[int], None] | None = None) -> int:
+        """Bring the stored views to the end of the log; returns that position. Cheap when nothing is new.
+
+        ``progress`` is told the number of events that each batch added.
+        """
         if tenant not in self:
             return 0
         with self._lock:
@@ -125,7 +128,7 @@ class RecordDesk:
                 self._forget_others(tenant, end)
             if self._reached.get(tenant) != end:
                 watching = Watching(self.reader, self._notes, tenant)
-                reached = materialize.catch_up(watching, self.views, tenant, ALL)
+                reached = materialize.catch_up(watching, self.views, tenant, ALL, progress)
                 watching.end(reached)
                 known = self._evidence.get(tenant, 0)
                 self._evidence[tenant] = end_of_evidence(self.reader, tenant, reached, known=known)

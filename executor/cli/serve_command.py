@@ -25,6 +25,7 @@ from executor.cli.common import (
     one_tenant,
     places,
     print_json,
+    progress_bar,
     store_options,
     tenant_option,
 )
@@ -38,8 +39,10 @@ from executor.yaml_source import load_yaml
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
+    from rich.progress import TaskID
 
     from replay_ui.access import Access
+    from replay_ui.data import Desk
 
 Resolution = Literal["effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do"]
 MAX_PORT = 65535
@@ -192,8 +195,21 @@ def serve(
         routes = bundle_routes(desk, access, openings)
         app = create_app(Evidence(desk), access, openings=openings, more=routes)
         stack.enter_context(stopping_cleanly())
+        build_views(desk)
         run_server(app, access, host=host, port=port, ready=lambda url: announce(url, known, as_json=as_json))
     return 0
+
+
+def build_views(desk: Desk) -> None:
+    """Bring the stored views up to the record before anybody waits for a page; a long record takes its time once."""
+    with progress_bar() as bar:
+        for tenant in desk.tenants():
+            line = bar.add_task(f"views of {tenant}", total=desk.reader.positions(tenant))
+
+            def progress(events: int, line: TaskID = line) -> None:
+                bar.advance(line, events)
+
+            desk.catch_up(tenant, progress)
 
 
 def who_may(path: Path | None, tenants: Container[str]) -> Access:

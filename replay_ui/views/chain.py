@@ -28,7 +28,7 @@ from replay_ui.components.blocks import (
 )
 from replay_ui.components.sheet import sheet
 from replay_ui.player import run_urls
-from replay_ui.views.common import CHAIN, PAGE_ROWS, REPLAY, View, choice, number, paged
+from replay_ui.views.common import CHAIN, CHOICES, PAGE_ROWS, REPLAY, View, choice, number, paged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,7 +78,7 @@ _OUTCOMES: Final[Mapping[str, str]] = {"open": "attempted", "blocked": "blocked"
 
 def page(view: View) -> None:
     """Show the chain of the bill that ``?bill=`` names; ``?event=`` marks one event of it."""
-    words, bills = view.words, view.desk.bills(view.tenant, PAGE_ROWS)
+    words, bills = view.words, view.desk.bills(view.tenant, CHOICES)
     if not bills:
         sheet((Note(text=words("chain.none"), detail=words("runs.none_do")),), key="chain")
         return

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 V = TypeVar("V")
 
-PAGE_ROWS: Final = 500
+PAGE_ROWS: Final = 100
+CHOICES: Final = 200
+"""Options of a list to choose from; older ones are found by a search or a link."""
 CASES, RUNS, REPLAY, MONTH, CHAIN, QUEUE = "", "runs", "replay", "month", "chain", "queue"
 METRICS, INTEGRITY, EXPORT, SEARCH = "metrics", "integrity", "export", "search"
 """Paths of the pages; the desk opens with what waits."""

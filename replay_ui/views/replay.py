@@ -25,7 +25,18 @@ from replay_ui.components.blocks import (
 from replay_ui.components.sheet import sheet
 from replay_ui.player import Beside, aligned_url, frame_to_query, player, run_urls
 from replay_ui.player.manifest import CHUNK_SIZE
-from replay_ui.views.common import CHAIN, PAGE_ROWS, REPLAY, RUNS, View, choice, number, paging, reset
+from replay_ui.views.common import (
+    CHAIN,
+    CHOICES,
+    PAGE_ROWS,
+    REPLAY,
+    RUNS,
+    View,
+    choice,
+    number,
+    paging,
+    reset,
+)
 from replay_ui.views.runs import mode_chip, outcome_chips, verdict_chips
 
 if TYPE_CHECKING:
@@ -36,7 +47,7 @@ if TYPE_CHECKING:
 
 def page(view: View) -> None:
     """Show the run that ``?run=`` names, else the newest; ``?frame=`` or ``?at=`` open a frame."""
-    words, runs = view.words, view.desk.runs(view.tenant, limit=PAGE_ROWS)
+    words, runs = view.words, view.desk.runs(view.tenant, limit=CHOICES)
     if not runs:
         sheet((Note(text=words("runs.none"), detail=words("runs.none_do")),), key="replay")
         return
@@ -47,7 +58,7 @@ def page(view: View) -> None:
         if older is None:
             missing = Note(text=words("replay.no_run"), detail=words("replay.no_run_do"), tone="stopped")
             back = text(words("replay.all_runs"), "button", href=view.path(RUNS))
-            sheet((missing, Heading(text="", beside=(back,))), key="replay")
+            sheet((missing, Lines(items=((back,),))), key="replay")
             return
         runs, run = (older, *runs), older
     names = {item.run_id: name_of(item) for item in runs}

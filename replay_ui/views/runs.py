@@ -62,7 +62,7 @@ def figures(view: View) -> Tiles:
     waiting = view.desk.queue(view.tenant, now_us=view.now_us)
     asked = view.desk.approvals(view.tenant, now_us=view.now_us)
     late = sum(item.breached for item in waiting)
-    stopped = view.desk.lookup.objections(view.tenant)
+    stopped = view.desk.objections(view.tenant)
     done = tasks.get("succeeded", 0)
     return Tiles(
         items=(

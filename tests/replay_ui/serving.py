@@ -24,11 +24,20 @@ COMMAND = "from executor.cli import main; main()"
 def served(
     sample: Sample, folder: Path, *more: str, tenant: str = "acme", **environment: str
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The desk as its command starts it, of tenant ``acme`` unless another is named."""
+    """The desk over a sample as its command starts it, of tenant ``acme`` unless another is named."""
+    options = (*more, "--tenant", tenant) if tenant else more
+    with served_at(sample.store, sample.blobs, folder, *options, **environment) as running:
+        yield running
+
+
+@contextmanager
+def served_at(
+    store: str, blobs: str, folder: Path, *more: str, **environment: str
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """The desk over any record; its address and its process."""
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
-    options = ["--store", sample.store, "--blobs", sample.blobs, "--port", "0", "--json", *more]
-    options += ["--tenant", tenant] if tenant else []
+    options = ["--store", store, "--blobs", blobs, "--port", "0", "--json", *more]
     process = subprocess.Popen(
         [sys.executable, "-c", COMMAND, "serve", *options],
         cwd=folder,

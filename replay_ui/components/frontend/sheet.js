@@ -123,7 +123,7 @@ function thumbs(items) {
     const picture = element("img");
     picture.loading = "lazy";
     picture.decoding = "async";
-    picture.alt = item.caption ?? "";
+    picture.alt = ""; // the caption beside it says the same
     picture.addEventListener("error", () => link.classList.add("ds-gone"));
     picture.src = item.src;
     link.append(picture, element("span", "", item.caption ?? ""));

@@ -49,7 +49,7 @@ export class Panels {
       h(
         "header",
         {},
-        h("h3", {}, labels.panel_verdict),
+        h("h2", {}, labels.panel_verdict),
         chip(judged ? entry.verdict : labels.no_verdict, tone, labels),
       ),
       ...[entry.summary && h("p", { class: "pr-summary" }, entry.summary)].filter(Boolean),
@@ -85,7 +85,7 @@ export class Panels {
       [labels.task, entry.task_id],
       [labels.key, entry.key],
     ].filter(([, value]) => value !== "");
-    this.event.replaceChildren(h("header", {}, h("h3", {}, labels.panel_event)), facts(rows));
+    this.event.replaceChildren(h("header", {}, h("h2", {}, labels.panel_event)), facts(rows));
     if (this.eventsUrl) this.event.append(this.stored(entry.position));
   }
 
@@ -130,7 +130,7 @@ export class Panels {
       [labels.media_type, entry.media_type],
     ];
     this.frame.replaceChildren(
-      h("header", {}, h("h3", {}, labels.panel_frame)),
+      h("header", {}, h("h2", {}, labels.panel_frame)),
       hashBadge(frame.verified, labels),
       facts(rows),
     );
@@ -183,7 +183,7 @@ export function helpDialog(labels, close) {
     h(
       "div",
       { class: "pr-help-box" },
-      h("header", {}, h("h3", {}, labels.help), h("button", { type: "button", onclick: close }, labels.close)),
+      h("header", {}, h("h2", {}, labels.help), h("button", { type: "button", onclick: close }, labels.close)),
       h(
         "dl",
         {},

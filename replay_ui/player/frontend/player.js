@@ -34,7 +34,7 @@ export class Player {
     const { labels, root } = this;
     const seek = (i) => this.seek(i);
     root.setAttribute("role", "region");
-    root.setAttribute("aria-label", labels.player);
+    root.setAttribute("aria-label", [labels.player, this.data.link.run].filter(Boolean).join(": "));
     root.setAttribute("aria-description", labels.player_hint);
     root.tabIndex = -1;
     this.stage = new Stage(labels);

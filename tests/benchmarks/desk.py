@@ -1,0 +1,175 @@
+"""Pages of the desk on a short and on a long record, in a real Chromium: the aim is at most 1.5 times as long.
+
+``python -m tests.benchmarks.desk [events] [rounds]``, by default 200,000 against 5,000; the aim speaks of 5,000,000.
+Both desks are served at once and the pages are asked in turns, so that other work on the machine meets both. A page is
+run again as its button does: from the click until its script has ended. What is built once (views, first conclusions)
+is not in it and stands below the table.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from playwright.sync_api import Page, sync_playwright
+
+from domain.envelope import Draft, Envelope
+from domain.events import SettlementImported
+from domain.ids import EventId, Sha256, settlement_stream
+from executor.store.blobs import open_blobs
+from executor.store.log import open_record
+from projections.settlement.importer import read_settlement
+from projections.settlement.profiles import load_profile
+from tests.benchmarks._records import tasks
+from tests.replay_ui.conftest import FLAGS, chromium
+from tests.replay_ui.serving import served_at, settled
+from tests.support.events import PERSON, TENANT
+from tests.support.settlement import FileLine, month_bytes
+
+SHORT: Final = 5_000
+LONG: Final = 200_000
+ROUNDS: Final = 15
+MONTH: Final = "2026-12"
+MEMORY: Final = Path("/dev/shm")
+PAGES: Final = {
+    "cases": "/",
+    "runs": "/runs",
+    "runs, page 3": "/runs?page=3",
+    "runs, searched": "/runs?q=month",
+    "replay": "/replay?run=run-0000001",
+    "month end": "/month",
+    "chain": "/chain?bill=B0000001-03",
+    "queue": "/queue",
+    "metrics": "/metrics",
+    "integrity": "/integrity",
+    "export": "/export?kind=bill&name=B0000001-03",
+    "search, bill": "/search?q=B0000001",
+    "search, identity": "/search?q=svc:acme-batch",
+    "search, hash": "/search?q=abcdef01",
+}
+AGAIN: Final = """
+async () => {
+  const app = document.querySelector("[data-testid=stApp]");
+  const button = [...document.querySelectorAll("[data-testid=stSidebar] button")].find((one) =>
+    one.textContent.includes("Look again"));
+  const start = performance.now();
+  await new Promise((done) => {
+    let ran = false;
+    const watch = new MutationObserver(() => {
+      const state = app.dataset.testScriptState;
+      if (state === "running") ran = true;
+      if (ran && state === "notRunning") { watch.disconnect(); done(); }
+    });
+    watch.observe(app, { attributes: true, attributeFilter: ["data-test-script-state"] });
+    button.click();
+  });
+  return performance.now() - start;
+}
+"""
+
+
+class Side(NamedTuple):
+    """One of the two desks."""
+
+    events: int
+    url: str
+    page: Page
+    took: dict[str, list[float]]
+    first: dict[str, float]
+
+
+def record(folder: Path, events: int) -> tuple[str, str, int]:
+    """A record of so many events with one small settlement file; store, blobs and events."""
+    store, blobs = f"sqlite:///{folder}/record.db", str(folder / "blobs")
+    (folder / "blobs").mkdir()
+    written = tasks(store, events)
+    data = month_bytes(FileLine(bill="B0000000-01"), FileLine(bill="B0000000-02"))
+    open_blobs(blobs).put(data, media_type="text/csv")
+    file = read_settlement(data, load_profile("portal"), MONTH, file_name=f"{MONTH}.csv")
+    fact = SettlementImported(
+        blob=Sha256(file.sha256),
+        file_name=f"{MONTH}.csv",
+        source="file",
+        profile="portal",
+        month=MONTH,
+        rows_read=file.counts.read,
+        rows_accepted=file.counts.accepted,
+        rows_refused=file.counts.refused,
+        rows_other=file.counts.other,
+        total_minor=file.totals,
+    )
+    envelope = Envelope(
+        event_id=EventId("019affff-ffff-7000-8000-000000000001"),
+        tenant=TENANT,
+        stream=settlement_stream(MONTH),
+        version=1,
+        principal=PERSON,
+        occurred_at_us=1_796_000_000_000_000,
+        salt="0" * 64,
+    )
+    with open_record(store) as log:
+        log.append([Draft(envelope=envelope, event=fact)])
+    return store, blobs, written + 1
+
+
+def visit(side: Side, name: str) -> None:
+    """Open a page once; what it costs for the first time is kept apart."""
+    start = time.perf_counter()
+    side.page.goto(side.url + PAGES[name])
+    settled(side.page)
+    side.page.wait_for_selector(".ds-sheet, .pr-player", timeout=600_000)
+    side.first[name] = time.perf_counter() - start
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
+    long, rounds = (numbers + [LONG, ROUNDS][len(numbers) :])[:2]
+    with contextlib.ExitStack() as stack:
+        where = MEMORY if MEMORY.is_dir() else None
+        playwright = stack.enter_context(sync_playwright())
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        stack.callback(browser.close)
+        sides = []
+        for events in (SHORT, long):
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=where)))
+            start = time.perf_counter()
+            store, blobs, written = record(folder, events)
+            made = time.perf_counter()
+            options = ("--views", str(folder / "views.db"))
+            url, _ = stack.enter_context(served_at(store, blobs, folder, *options))
+            print(
+                f"{written:,} events: recorded in {made - start:.1f} s,"
+                f" views built and desk served in {time.perf_counter() - made:.1f} s"
+            )
+            page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+            page.set_default_timeout(900_000)
+            sides.append(Side(written, url, page, {name: [] for name in PAGES}, {}))
+        for name in PAGES:
+            for side in sides:
+                visit(side, name)
+            for _ in range(rounds):
+                for side in sides:
+                    side.took[name].append(float(side.page.evaluate(AGAIN)))
+        table(*sides)
+
+
+def table(short: Side, long: Side) -> None:
+    """Median of each page on both, and their ratio."""
+    print(f"{'page':<18}{short.events:>12,}{long.events:>12,}   ratio   (ms, medians; first look in s)")
+    worst = 0.0
+    for name in PAGES:
+        mine, theirs = statistics.median(short.took[name]), statistics.median(long.took[name])
+        worst = max(worst, theirs / mine)
+        first = f"{short.first[name]:.1f} / {long.first[name]:.1f}"
+        print(f"{name:<18}{mine:>12.0f}{theirs:>12.0f}{theirs / mine:>8.2f}   {first}")
+    print(f"worst ratio {worst:.2f}")
+
+
+if __name__ == "__main__":
+    main()
