@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from domain import events as e
 from domain.envelope import Recorded
 from domain.idempotency import effect_key
+from domain.ids import ActionId
 from domain.values import Intent
 from projections.fold import Partitioned, Row
 from projections.settlement.casefile import ReadbackFact, bill_key, refused_by_target
@@ -80,7 +81,12 @@ class Effect(Row, frozen=True, array_like=True):
     odd: bool = False
     doubt: str = ""
     """Action that a guard objected to and of which it is not yet known that it was stopped."""
-    wrote: bool = False
+    stopped: tuple[str, ...] = ()
+    """Actions that a guard objected to and that were stopped."""
+    wrote: str = ""
+    """First action of which a request left that was not refused."""
+    torn: bool = False
+    """True if there is a second outcome of that action."""
     confirmed: bool = False
     others: tuple[str, ...] = ()
     """Words of requests and of what guards found that could be another bill's number."""
@@ -88,7 +94,8 @@ class Effect(Row, frozen=True, array_like=True):
     @property
     def plain(self) -> bool:
         """True if one ordinary line is expected."""
-        return not self.odd and not self.doubt and (self.confirmed or self.wrote)
+        wrote = bool(self.wrote) and not self.torn
+        return not self.odd and not self.doubt and (self.confirmed or wrote)
 
 
 class Effects:
@@ -129,7 +136,7 @@ class Effects:
             case e.GuardJudged():
                 return view if event.verdict == "pass" else _objected(view, event)
             case e.ActionBlocked() | e.ActionFailed():
-                return replace(view, doubt="") if view.doubt == event.action_id else view
+                return _stopped(view, event.action_id)
             case e.ReadbackConfirmed() | e.ReadbackMismatched() | e.ReadbackInconclusive():
                 return _read_back(view, event)
             case (
@@ -173,11 +180,19 @@ def _opened(recorded: Recorded, event: e.TaskOpened | e.TaskRefused, intent: Int
 
 
 def _executed(view: Effect, event: e.ActionExecuted) -> Effect:
-    odd = view.odd or view.doubt == event.action_id
-    if not event.requests:
-        return replace(view, odd=odd) if odd else view
-    wrote = view.wrote or not all(map(refused_by_target, event.requests))
-    return replace(view, odd=odd, wrote=wrote, others=_others(view, _texts(event)))
+    action = event.action_id
+    odd = view.odd or view.doubt == action or action in view.stopped
+    wrote = view.wrote
+    if not wrote and event.requests and not all(map(refused_by_target, event.requests)):
+        wrote = action
+    torn = view.torn or view.wrote == action
+    return replace(view, odd=odd, wrote=wrote, torn=torn, others=_others(view, _texts(event)))
+
+
+def _stopped(view: Effect, action: ActionId) -> Effect:
+    if view.doubt == action:
+        view = replace(view, doubt="", stopped=(*view.stopped, action))
+    return replace(view, torn=True) if view.wrote == action else view
 
 
 def _objected(view: Effect, event: e.GuardJudged) -> Effect:
