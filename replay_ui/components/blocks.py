@@ -44,6 +44,11 @@ class Span(_Base, frozen=True, kw_only=True):
     new: bool = False
     """Open in a tab of its own: stored evidence, files."""
     tip: str = ""
+    left_ms: int | None = None
+    """Milliseconds until something is due, negative when it is late: the text then counts down where it is shown."""
+    ticking: str = ""
+    """The text while there is time left, and ``over`` when there is none; ``{time}`` is filled in."""
+    over: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an address elsewhere."""
@@ -270,6 +275,20 @@ def money(amount_minor: int, currency: str, *, signed: bool = False) -> str:
     number = f"{whole:,}" + (f".{part:0{digits}d}" if digits else "")
     sign = "−" if amount_minor < 0 else ("+" if signed and amount_minor > 0 else "")
     return f"{sign}{number} {currency}"
+
+
+def countdown(left_us: int, ticking: str, over: str) -> Span:
+    """Time that is left, counting down; ``ticking`` and ``over`` have ``{time}`` where the duration stands."""
+    late = left_us < 0
+    shown = (over if late else ticking).replace("{time}", span_of_time(left_us))
+    return Span(
+        text=shown,
+        look="chip" if late else "number",
+        tone="failed" if late else "none",
+        left_ms=left_us // 1000,
+        ticking=ticking,
+        over=over,
+    )
 
 
 def percent(permille: int) -> str:

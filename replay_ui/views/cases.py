@@ -11,7 +11,6 @@ from replay_ui.components.blocks import (
     Block,
     Cell,
     Column,
-    Line,
     Lines,
     Note,
     Row,
@@ -19,9 +18,9 @@ from replay_ui.components.blocks import (
     Tiles,
     cell,
     chip,
+    countdown,
     money,
     row,
-    span_of_time,
     table,
     text,
     when,
@@ -121,13 +120,11 @@ def about(view: View, intent: Intent | None, task: str) -> tuple[Cell, Cell, Cel
     )
 
 
-def due(view: View, left_us: int, at_us: int, *, over: bool) -> Cell:
-    """Time that is left, or by how much it is late."""
-    words, span = view.words, span_of_time(left_us)
-    first: Line = (text(words("queue.left", time=span), "number"),)
-    if over:
-        first = (chip(words("queue.late_by", time=span), "failed"),)
-    return cell(first, text(when(at_us), "quiet"))
+def due(view: View, left_us: int, at_us: int) -> Cell:
+    """Time that is left, or by how much it is late; it counts down on the page."""
+    words = view.words
+    span = countdown(left_us, words("queue.left", time="{time}"), words("queue.late_by", time="{time}"))
+    return cell((span,), text(when(at_us), "quiet"))
 
 
 def approval_row(view: View, item: Pending) -> Row:
@@ -137,7 +134,7 @@ def approval_row(view: View, item: Pending) -> Row:
         *about(view, item.intent, item.task_id),
         cell(text(item.request.reason), text(item.request.rule, "mono")),
         text(item.request.requested_by, "mono"),
-        due(view, item.left_us, item.request.expires_at_us, over=item.expired),
+        due(view, item.left_us, item.request.expires_at_us),
         href=view.path(QUEUE, task=item.task_id),
     )
 
@@ -150,7 +147,7 @@ def takeover_row(view: View, item: Aged) -> Row:
         *about(view, item.intent, item.task_id),
         cell((view.verdict(item.item.verdict),), text(item.item.reason, "quiet")),
         text(owner, "mono") if owner else text(view.words("queue.nobody"), "quiet"),
-        due(view, item.left_us, item.item.due_at_us, over=item.breached),
+        due(view, item.left_us, item.item.due_at_us),
         href=view.path(QUEUE, task=item.task_id),
     )
 

@@ -21,6 +21,7 @@ from replay_ui.components.blocks import (
     Thumbs,
     cell,
     chip,
+    countdown,
     money,
     row,
     span_of_time,
@@ -66,12 +67,10 @@ def page(view: View) -> None:
         sheet((Note(text=words("queue.read_only"), detail=words("queue.read_only_do")),), key="queue-note")
 
 
-def due(view: View, left_us: int, *, over: bool) -> Line:
-    """Time that is left, or by how much it is late."""
+def due(view: View, left_us: int) -> Line:
+    """Time that is left, or by how much it is late; it counts down on the page."""
     words = view.words
-    if over:
-        return (chip(words("queue.late_by", time=span_of_time(left_us)), "failed"),)
-    return (text(words("queue.left", time=span_of_time(left_us)), "number"),)
+    return (countdown(left_us, words("queue.left", time="{time}"), words("queue.late_by", time="{time}")),)
 
 
 def subject(view: View, intent: Intent | None, task: str) -> Row:
@@ -116,7 +115,7 @@ def approvals(view: View, asked: Sequence[Pending]) -> tuple[Block, ...]:
                 cell(text(item.request.reason), text(item.request.rule, "mono")),
                 text(item.request.requested_by, "mono"),
                 cell(
-                    due(view, item.left_us, over=item.expired),
+                    due(view, item.left_us),
                     text(when(item.request.expires_at_us), "quiet"),
                 ),
                 href=view.path(QUEUE, task=item.task_id),
@@ -153,7 +152,7 @@ def takeover_row(view: View, item: Aged) -> Row:
     words, asked = view.words, item.item
     first = subject(view, item.intent, item.task_id)
     if asked.closed_at_us is None:
-        limit = cell(due(view, item.left_us, over=item.breached), text(when(asked.due_at_us), "quiet"))
+        limit = cell(due(view, item.left_us), text(when(asked.due_at_us), "quiet"))
     else:
         done = (
             words.of("resolution", asked.resolution) if asked.resolution else words.of("status", asked.status)

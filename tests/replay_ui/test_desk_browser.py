@@ -177,3 +177,18 @@ def test_two_runs_side_by_side_move_together_step_by_step(page: Page, url: str) 
     expect(left).to_have_attribute("data-aligned", "step")
     expect(left).to_have_attribute("data-frame", "0")
     expect(page).to_have_url(re.compile(rf"with={WATCHED}"))
+
+
+def test_the_time_that_is_left_counts_down_on_the_page(page: Page, url: str) -> None:
+    page.goto(f"{url}/queue")
+    settled(page)
+    late, left = page.get_by_text(" late").first, page.get_by_text(" left").first
+    before = (late.inner_text(), left.inner_text())
+    page.evaluate(
+        "() => { const real = performance.now.bind(performance); performance.now = () => real() + 2.5e8; }"
+    )
+    expect(late).not_to_have_text(before[0])
+    expect(left).not_to_have_text(before[1])
+    page.evaluate("() => { performance.now = () => 9e15; }")
+    expect(page.locator(".ds-due.ds-number")).to_have_count(0)
+    expect(page.locator(".ds-due.ds-chip")).to_have_count(3)

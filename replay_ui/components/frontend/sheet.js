@@ -29,7 +29,35 @@ function span(item) {
     made.rel = "noopener";
   }
   if (item.tip) made.title = item.tip;
+  if (Number.isFinite(item.left_ms)) {
+    made.classList.add("ds-due");
+    dues.set(made, { at: performance.now() + item.left_ms, ticking: item.ticking ?? "", over: item.over ?? "" });
+  }
   return made;
+}
+
+// Times that are left, by when they are over on this page's own clock: the viewer's wall clock may be wrong.
+const dues = new WeakMap();
+
+// The two largest units, as the server writes them.
+function duration(milliseconds) {
+  const s = Math.floor(Math.abs(milliseconds) / 1000);
+  if (s >= 86400) return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
+  if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return s >= 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s} s`;
+}
+
+function tick(root) {
+  for (const made of root.querySelectorAll(".ds-due")) {
+    const due = dues.get(made);
+    const left = due.at - performance.now();
+    const late = left < 0;
+    made.textContent = (late ? due.over : due.ticking).replace("{time}", duration(left));
+    made.classList.toggle("ds-chip", late);
+    made.classList.toggle("ds-number", !late);
+    made.classList.toggle("ds-tone-failed", late);
+    made.classList.toggle("ds-tone-none", !late);
+  }
 }
 
 function line(items, className = "ds-line") {
@@ -210,5 +238,9 @@ export default function mount(component) {
     component.setTriggerValue("go", href);
   };
   root.addEventListener("click", follow);
-  return () => root.removeEventListener("click", follow);
+  const ticking = root.querySelector(".ds-due") ? setInterval(() => tick(root), 1000) : 0;
+  return () => {
+    root.removeEventListener("click", follow);
+    clearInterval(ticking);
+  };
 }

@@ -68,3 +68,12 @@ def test_a_duration_has_its_two_largest_units(seconds: int, shown: str) -> None:
 def test_what_is_at_its_default_does_not_travel() -> None:
     plain = json.loads(json.dumps(b.to_plain([b.Lines(items=((b.text("only text"),),))])))
     assert plain == [{"kind": "lines", "items": [[{"text": "only text"}]]}]
+
+
+def test_a_countdown_says_now_what_the_page_goes_on_saying() -> None:
+    left, late = (
+        b.countdown(62_000_000, "{time} left", "{time} late"),
+        b.countdown(-1, "{time} left", "{time} late"),
+    )
+    assert (left.text, left.look, left.left_ms) == ("1 min 2 s left", "number", 62_000)
+    assert (late.text, late.look, late.tone, late.left_ms) == ("0 s late", "chip", "failed", -1)
