@@ -158,7 +158,10 @@ def page_config(request: Request, *, new_design: bool, **values: Any) -> str:  #
         "poll_ms": portal_of(request).settings.poll_ms,
         "new_design": new_design,
         "texts": {
-            **{word: t(word) for word in (*words, *more, "later", "banner_text", "ad_text", "toast_notice", "ago")},
+            **{
+                word: t(word)
+                for word in (*words, *more, "later", "banner_text", "ad_text", "toast_notice", "ago")
+            },
             **{f"reason_{reason}": t(f"reason_{reason}") for reason in reasons},
             **{f"status_{status}": t(f"status_{status}") for status in Status},
         },
