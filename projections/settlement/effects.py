@@ -181,7 +181,7 @@ def _opened(recorded: Recorded, event: e.TaskOpened | e.TaskRefused, intent: Int
 
 def _executed(view: Effect, event: e.ActionExecuted) -> Effect:
     action = event.action_id
-    odd = view.odd or view.doubt == action or action in view.stopped
+    odd = view.odd or action in view.stopped  # an objection that stands is doubt enough
     wrote = view.wrote
     if not wrote and event.requests and not all(map(refused_by_target, event.requests)):
         wrote = action

@@ -34,7 +34,7 @@ _SHOWN = 200
 
 
 class SettlementReader:
-    """Streams one file: iterate for accepted lines, then ask for counts, refused rows and findings.
+    """Streams one file: iterate for accepted lines, and then ask for counts, refused rows and findings.
 
     Memory holds the refused rows and 16 bytes a line (to find repeated ids), not the lines.
     """
@@ -68,25 +68,36 @@ class SettlementReader:
         make = LineMaker(self.profile, layout)
         usual, trailer, totals = straight(self.profile, layout, make), layout.is_trailer, self.totals
         hashed, placed = self._hashes.append, self._places.append
-        for row in rows:
-            self.read += 1
-            line = None if self._trailer else usual(row)
-            if line is None:
-                if row.fault or self._trailer or not row.cells or trailer(row.cells):
-                    self._frame(row)
-                    continue
-                try:
-                    line = make(row)
-                except RowRefused as refusal:
-                    self._not_a_line(row, layout, refusal)
-                    continue
-            self.accepted += 1
-            if line.booked:
-                totals[line.currency] = totals.get(line.currency, 0) + line.amount_minor
-            if line.line_id:
-                hashed(hash(line.line_id))
-                placed(line.line)
-            yield line
+        read = accepted = total = 0
+        currency = ""
+        try:
+            for read, row in enumerate(rows, start=1):  # noqa: B007 - counted apart from what becomes of them
+                line = None if self._trailer else usual(row)
+                if line is None:
+                    if row.fault or self._trailer or not row.cells or trailer(row.cells):
+                        self._frame(row)
+                        continue
+                    try:
+                        line = make(row)
+                    except RowRefused as refusal:
+                        self._not_a_line(row, layout, refusal)
+                        continue
+                accepted += 1
+                if line.booked:
+                    if line.currency != currency:
+                        totals[currency] = totals.get(currency, 0) + total
+                        currency, total = line.currency, 0
+                    total += line.amount_minor
+                if line.line_id:
+                    hashed(hash(line.line_id))
+                    placed(line.line)
+                yield line
+        finally:
+            # Counted in locals, which a million lines feel; whoever stops early has what was read so far.
+            totals[currency] = totals.get(currency, 0) + total
+            totals.pop("", None)
+            self.accepted += accepted
+            self.read += read
         assert self.counts().balanced, "every row read is accepted, refused or other"  # noqa: S101 - invariant, stays on
 
     def _layout(self, rows: Iterator[Row]) -> tuple[Layout, list[Row]]:
@@ -145,7 +156,7 @@ class SettlementReader:
         return sorted(found, key=lambda pair: pair[1])
 
     def counts(self) -> RowCounts:
-        """Rows by what became of them, so far."""
+        """Rows by what became of them, once the iteration is over."""
         return RowCounts(read=self.read, accepted=self.accepted, refused=len(self.refused), other=self.other)
 
 

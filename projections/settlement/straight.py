@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Final, Protocol
 
 from domain.values import exponent
@@ -24,7 +25,7 @@ _FORM: Final = "%Y-%m-%d %H:%M:%S"
 _COVERED: Final[frozenset[Column]] = frozenset(
     {"line_id", "bill_id", "kind", "amount", "currency", "at", "status"}
 )
-_SAFE_ID: Final = r"[A-DF-Z0-9_/.-]*[A-DF-Z_/-][A-DF-Z0-9_/.-]*"
+_SAFE_ID: Final = r"[0-9.]*[A-DF-Z_/-][A-DF-Z0-9_/.-]*"
 """Upper case without E: can't be a number that a spreadsheet has rounded, needs no folding and no trimming."""
 _ROW: Final = re.compile(
     rf"({_SAFE_ID})\0({_SAFE_ID})\0(-?[0-9]{{1,12}})\.([0-9][0-9])\0"
@@ -32,13 +33,18 @@ _ROW: Final = re.compile(
     re.ASCII,
 ).fullmatch
 _SECOND_US: Final = 1_000_000
+_CACHED: Final = 65_536
+"""Distinct combinations of words and names kept, so that memory stays flat."""
+
+
+_NAMES: Final[tuple[Column, ...]] = ("counterparty", "counterparty_id", "account")
+_REPEATED: Final[tuple[Column, ...]] = ("kind", "currency", "status", *_NAMES)
+_Words = tuple[LineKind, str, str, bool, str, str, str]
+"""Kind, currency, status, whether it is booked, counterparty, its number, account."""
 
 
 class Careful(Protocol):
     """What the careful way offers: it raises ``ValueError`` for anything it would refuse."""
-
-    names: dict[Column, dict[str, str]]
-    """Cleaned names by the text in the cell."""
 
     def words(self, cells: list[str]) -> tuple[LineKind, str, str, bool]:
         """Kind, currency, status and whether it is booked."""
@@ -71,15 +77,19 @@ def straight(profile: Profile, layout: Layout, careful: Careful) -> Straight:
 def _reader(profile: Profile, layout: Layout, careful: Careful) -> Straight:
     index, width = layout.index, layout.width
     first, bill, amount, at = index["line_id"], index["bill_id"], index["amount"], index["at"]
-    kind, currency, status = index["kind"], index["currency"], index["status"]
     midnight_of = time_parser(profile.time_formats, profile.zone())
-    known: dict[tuple[str, str, str], tuple[LineKind, str, str, bool]] = {}
+    words_in = itemgetter(*sorted({index[column] for column in _REPEATED if column in index}))
+    known: dict[tuple[str, ...], _Words] = {}
     days: dict[str, int] = {}
     clocks: dict[str, int] = {}
-    c, n, o = (index.get(column, -1) for column in ("counterparty", "counterparty_id", "account"))
-    parties, numbers, accounts = (
-        careful.names[column] for column in ("counterparty", "counterparty_id", "account")
-    )
+
+    def words(cells: list[str]) -> _Words | None:
+        """What repeats from row to row, cleaned; None where the pattern's two decimals are not the currency's."""
+        found = careful.words(cells)
+        if exponent(found[1]) != 2:  # noqa: PLR2004 - the pattern reads two decimals
+            return None
+        names = (careful.name(column, cells) for column in _NAMES)
+        return (*found, *names)  # type: ignore[return-value]
 
     def read(row: Row) -> SettlementLine | None:
         number, cells, fault = row
@@ -89,47 +99,36 @@ def _reader(profile: Profile, layout: Layout, careful: Careful) -> Straight:
         if match is None:
             return None
         line_id, bill_id, whole, cents, day, clock = match.groups()
-        second = clocks.get(clock)
-        if second is None:
+        mark = words_in(cells)
+        found = known.get(mark)
+        second, midnight = clocks.get(clock), days.get(day)
+        if found is None or second is None or midnight is None:
+            try:
+                found = words(cells)
+                midnight = days[day] = midnight_of(f"{day} 00:00:00")
+            except ValueError:
+                return None  # the careful way says what is wrong
+            if found is None:
+                return None
+            if len(known) < _CACHED:
+                known[mark] = found
             second = clocks[clock] = (
                 int(clock[:2]) * 3600 + int(clock[3:5]) * 60 + int(clock[6:])
             ) * _SECOND_US
-        mark = (cells[kind], cells[currency], cells[status])
-        found = known.get(mark)
-        midnight = days.get(day)
-        try:
-            if found is None:
-                found = careful.words(cells)
-                if exponent(found[1]) != 2:  # noqa: PLR2004 - the pattern reads two decimals
-                    return None
-                known[mark] = found
-            if midnight is None:
-                midnight = days[day] = midnight_of(f"{day} 00:00:00")
-            # Names repeat from row to row: one look-up each.
-            party = parties.get(cells[c]) if c >= 0 else ""
-            if party is None:
-                party = careful.name("counterparty", cells)
-            number_of = numbers.get(cells[n]) if n >= 0 else ""
-            if number_of is None:
-                number_of = careful.name("counterparty_id", cells)
-            account = accounts.get(cells[o]) if o >= 0 else ""
-            if account is None:
-                account = careful.name("account", cells)
-        except ValueError:
-            return None  # the careful way says what is wrong
+        kind, currency, status, booked, party, number_of, account = found
         return SettlementLine(
             number,
             bill_id,
-            found[0],
+            kind,
             int(whole + cents),
-            found[1],
+            currency,
             line_id,
             party,
             number_of,
             midnight + second,
             account,
-            found[2],
-            found[3],
+            status,
+            booked,
         )
 
     return read

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 import sqlalchemy as sa
@@ -14,15 +13,22 @@ from hypothesis import strategies as st
 
 from domain import events as e
 from domain.envelope import Recorded
-from domain.ids import ActionId, EffectKey, RunId, TaskId, run_stream, task_stream
-from domain.values import Check
+from domain.ids import TaskId, task_stream
 from projections.settlement import agreeing, effects, pages
 from projections.settlement.at_scale import reconcile_stored
 from projections.settlement.lines import SettlementFile
 from projections.views.reconciliation import Reconciliation, reconcile
-from tests.domain.facts import proposed
-from tests.support.events import PERSON, SERVICE, TENANT, Book, business, intent, key_of
-from tests.support.examples import one_of_each
+from tests.projections.settlement.odd_tasks import (
+    ACTION,
+    ORDINARY,
+    SPECIAL,
+    executed,
+    file_of,
+    lines_made,
+    record_of,
+    tasks_made,
+)
+from tests.support.events import SERVICE, TENANT, Book, business, intent
 from tests.support.month_end import MONTH
 from tests.support.months import make_month
 from tests.support.scenarios import SCENARIOS
@@ -196,155 +202,6 @@ def test_a_calm_month_that_goes_on_reads_no_task_again(monkeypatch: pytest.Monke
     engine.dispose()
 
 
-_BILLS = ("B1", "B2", "B3", "b2", "POST", "200", "单7", "L" * 41)
-_ACTION = ActionId("action-1")
-_ODD = [
-    fact
-    for fact in one_of_each()
-    if isinstance(fact, e.TaskEvent) and not isinstance(fact, e.ActionExecuted | e.ReadbackConfirmed)
-]
-_others = st.sampled_from(_BILLS)
-_oddities = st.one_of(
-    st.sampled_from(_ODD),
-    st.builds(
-        lambda verdict, found: e.GuardJudged(
-            action_id=_ACTION,
-            phase="event",
-            verdict=verdict,
-            enforced=False,
-            checks=(Check(guard="gate", verdict=verdict, expected="row", found=found),),
-        ),
-        st.sampled_from(("target_changed", "approval_required", "out_of_scope", "pass")),
-        _others.map("row {}".format),
-    ),
-    st.builds(
-        lambda bill, status: _executed(f"POST /bills/{bill}/actions {status}"),
-        _others,
-        st.sampled_from(("200", "409")),
-    ),
-    st.builds(
-        lambda source, phase: _confirmed(source=source, phase=phase),
-        st.sampled_from(("api", "settlement_file")),
-        st.sampled_from(("first", "later", "compensation")),
-    ),
-    st.builds(
-        lambda words: e.TakeoverResolved(owner=PERSON, resolution=words, note=""),
-        st.sampled_from(("effect_present", "effect_absent", "done_by_hand", "undone_by_hand")),
-    ),
-)
-_tasks: st.SearchStrategy[dict[str, Any]] = st.builds(
-    dict,
-    bill=_others,
-    month=st.sampled_from((MONTH, MONTH, MONTH, MONTH, "2026-10")),
-    action=st.sampled_from(("mark_processed",) * 4 + ("refund", "undo", "unheard_of")),
-    key=st.sampled_from(("own",) * 5 + ("of B1", "none of ours")),
-    without=st.sets(st.integers(0, 3), max_size=2),
-    status=st.sampled_from(("200", "200", "409")),
-    odd=st.lists(st.tuples(st.integers(0, 4), _oddities), max_size=2),
-)
-_lines = st.builds(
-    FileLine,
-    bill=st.sampled_from((*_BILLS, "B9")),
-    amount_minor=st.sampled_from((12_000,) * 4 + (-12_000, 5)),
-    kind=st.sampled_from(("process",) * 4 + ("refund", "undo", "fee")),
-    account=st.sampled_from(("acme-bot", "acme-reader", "wang.li", "")),
-    counterparty=st.sampled_from(("Northwind",) * 3 + ("Contoso", "")),
-)
-
-
-def _executed(*requests: str) -> e.ActionExecuted:
-    return e.ActionExecuted(action_id=_ACTION, latency_us=1, toast="", requests=requests)
-
-
-def _confirmed(source: str = "api", phase: e.evidence.ReadbackPhase = "first") -> e.ReadbackConfirmed:
-    return e.ReadbackConfirmed(
-        source=source, phase=phase, account="acme-reader", expected_status="processed", found=business()
-    )
-
-
-def _facts(task: dict[str, Any]) -> list[e.Event]:
-    """A task of a wrapped loop: usual facts, some of them missing, and odd ones in between."""
-    wanted = replace(intent(task["bill"], action=task["action"]), month=task["month"])
-    keys = {"own": key_of(wanted), "of B1": key_of(intent("B1")), "none of ours": EffectKey("x")}
-    action = ActionId(f"action-{task.get('number', 1)}")
-    usual: list[e.Event] = [
-        proposed(action),
-        e.ActionAttempted(action_id=action, writes=True, effect_key=keys[task["key"]]),
-        replace(_executed(f"POST /bills/{task['bill']}/actions {task['status']}"), action_id=action),
-        _confirmed(),
-    ]
-    facts = [fact for place, fact in enumerate(usual) if place not in task["without"]]
-    for place, fact in task["odd"]:
-        facts.insert(min(place, len(facts)), fact)
-    opened = e.TaskOpened(
-        intent=wanted, effect_key=keys[task["key"]], requested_by=SERVICE, mode="record_only", reference=""
-    )
-    return [opened, *facts]
-
-
-def _record(tasks: list[dict[str, Any]]) -> list[Recorded]:
-    book = Book()
-    book.run("run-1")
-    for number, task in enumerate(tasks):
-        for fact in _facts(task):
-            book.add(fact, stream=task_stream(TaskId(f"t{number}")), run="run-1", task=f"t{number}")
-    book.add(
-        e.RunFinished(outcomes={}, verdicts={}, steps=1, steps_ok=1),
-        stream=run_stream(RunId("run-1")),
-        run="run-1",
-    )
-    return book.events
-
-
-def _file(
-    tasks: list[dict[str, Any]], lines: list[FileLine], unbooked: set[int], missing: int
-) -> SettlementFile:
-    """A line for each task but one, and others; some did not take effect."""
-    own = [FileLine(bill=task["bill"]) for place, task in enumerate(tasks) if place != missing]
-    file = month_file(*own, *lines)
-    made = tuple(
-        msgspec.structs.replace(line, booked=place not in unbooked) for place, line in enumerate(file.lines)
-    )
-    totals = {"CNY": sum(line.amount_minor for line in made if line.booked)} if made else {}
-    return replace(file, lines=made, totals=totals)
-
-
-_SPECIAL: tuple[e.Event, ...] = (
-    *_ODD,
-    *(
-        e.TakeoverResolved(owner=PERSON, resolution=words, note="")
-        for words in ("effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do")
-    ),
-    *(
-        e.GuardJudged(
-            action_id=_ACTION,
-            phase="event",
-            verdict=verdict,
-            enforced=False,
-            checks=(Check(guard="gate", verdict=verdict, expected="row B1", found="row B2"),),
-        )
-        for verdict in ("target_changed", "approval_required", "out_of_scope")
-    ),
-    e.ActionBlocked(action_id=_ACTION, guard="gate", verdict="target_changed"),
-    e.ActionFailed(action_id=_ACTION, verdict="page_changed", reason="gone"),
-    e.ActionOutcomeUnknown(action_id=_ACTION, reason="time-out"),
-    _executed(),
-    _executed("POST /bills/B2/actions 200"),
-    _executed("POST /bills/B1/actions 409"),
-    _confirmed(source="settlement_file"),
-    _confirmed(phase="compensation"),
-)
-
-
-ORDINARY: dict[str, Any] = {
-    "bill": "B1",
-    "month": MONTH,
-    "action": "mark_processed",
-    "key": "own",
-    "status": "200",
-    "without": frozenset(),
-    "odd": (),
-}
 VARIANTS = [
     {"status": status, "without": without, "place": place}
     for status in ("200", "409")
@@ -353,7 +210,7 @@ VARIANTS = [
 ]
 
 
-@pytest.mark.parametrize("fact", _SPECIAL, ids=lambda fact: type(fact).__name__)
+@pytest.mark.parametrize("fact", SPECIAL, ids=lambda fact: type(fact).__name__)
 def test_one_odd_fact_anywhere_in_an_ordinary_task_makes_no_difference_to_the_two(fact: e.Event) -> None:
     tasks = []
     for number, variant in enumerate(VARIANTS):
@@ -361,30 +218,52 @@ def test_one_odd_fact_anywhere_in_an_ordinary_task_makes_no_difference_to_the_tw
         own = replace(about, action_id=f"action-{number}") if hasattr(fact, "action_id") else fact
         odd = [(variant["place"], own)]
         tasks.append({**ORDINARY, **variant, "bill": f"B{number}", "number": number, "odd": odd})
-    events = _record(tasks)
+    events = record_of(tasks)
     for kept in (1, 2):
         lines = [FileLine(bill=f"B{number}") for number in range(len(tasks)) if number % kept == 0]
         plain, stored, _ = both(events, month_file(*lines))
         assert_same(plain, stored)
 
 
+def test_what_was_stopped_and_then_performed_all_the_same_is_judged_from_its_events() -> None:
+    objection = next(
+        fact for fact in SPECIAL if isinstance(fact, e.GuardJudged) and fact.verdict == "approval_required"
+    )
+    quiet = replace(objection, checks=())
+    for end in (
+        e.ActionBlocked(action_id=ACTION, guard="policy", verdict="approval_required"),
+        e.ActionFailed(action_id=ACTION, verdict="page_changed", reason="gone"),
+    ):
+        task = {**ORDINARY, "odd": [(1, quiet), (2, end)]}
+        plain, stored, _ = both(record_of([task]), month_file(FileLine()))
+        assert plain.breaks
+        assert_same(plain, stored)
+
+
+def test_a_task_of_another_month_that_strayed_here_is_asked_about() -> None:
+    strayed = {**ORDINARY, "month": "2026-10", "odd": [(3, executed("POST /bills/B2/actions 200"))]}
+    plain, stored, _ = both(record_of([strayed]), month_file(FileLine(bill="B2", account="")))
+    assert "t0" in {item.task_id for f in plain.breaks[0].findings for item in f.decisive}
+    assert_same(plain, stored)
+
+
 @pytest.mark.parametrize("key", ["of B1", "none of ours"])
 def test_tasks_that_share_a_key_of_another_bill_are_judged_together(key: str) -> None:
     strangers = [{**ORDINARY, "bill": bill, "key": key} for bill in ("B2", "B3")]
     for tasks in ([ORDINARY, *strangers], [*strangers, ORDINARY]):
-        plain, stored, _ = both(_record(tasks), _file(tasks, [], set(), 9))
+        plain, stored, _ = both(record_of(tasks), file_of(tasks, [], set(), 9))
         assert_same(plain, stored)
 
 
 def test_a_line_that_did_not_take_effect_agrees_with_nothing() -> None:
-    plain, stored, _ = both(_record([ORDINARY]), _file([ORDINARY], [], {0}, 9))
+    plain, stored, _ = both(record_of([ORDINARY]), file_of([ORDINARY], [], {0}, 9))
     assert plain.breaks
     assert_same(plain, stored)
 
 
 @given(
-    tasks=st.lists(_tasks, max_size=4),
-    lines=st.lists(_lines, max_size=2),
+    tasks=st.lists(tasks_made, max_size=4),
+    lines=st.lists(lines_made, max_size=2),
     unbooked=st.sets(st.integers(0, 5), max_size=1),
     missing=st.integers(0, 8),
     verified=st.booleans(),
@@ -393,5 +272,5 @@ def test_a_line_that_did_not_take_effect_agrees_with_nothing() -> None:
 def test_any_tasks_and_any_lines_come_out_the_same(
     tasks: list[dict[str, Any]], lines: list[FileLine], unbooked: set[int], missing: int, *, verified: bool
 ) -> None:
-    plain, stored, _ = both(_record(tasks), _file(tasks, lines, unbooked, missing), verified=verified)
+    plain, stored, _ = both(record_of(tasks), file_of(tasks, lines, unbooked, missing), verified=verified)
     assert_same(plain, stored)
