@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from replay_ui.data import Desk
 from tests.replay_ui.sample import Sample, make
+
+expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
 
 ROOT: Final = Path(__file__).parents[2]
 FLAGS: Final = (
