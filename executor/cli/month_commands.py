@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
+import sqlalchemy as sa
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -32,6 +34,7 @@ from executor.wiring import Workshop, open_target
 from projections.blobs import BlobReader, open_blob_reader
 from projections.fsck import check
 from projections.reading import RecordReader, open_reader
+from projections.settlement.at_scale import reconcile_stored
 from projections.settlement.importer import read_settlement
 from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile
@@ -206,6 +209,11 @@ def _report_import(file: SettlementFile, *, as_json: bool) -> int:
 @click.option(
     "--as", "person", metavar="PRINCIPAL", help="Who keeps them; the configured identity by default."
 )
+@click.option(
+    "--views",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep what the month end needs of the record here: a long log is then read once, not every month.",
+)
 @config_option
 @store_options
 @tenant_option
@@ -214,6 +222,7 @@ def reconcile(
     month: str,
     keep: bool,  # noqa: FBT001 - click passes flags by name
     person: str | None,
+    views: Path | None,
     config_path: Path,
     store: str | None,
     blobs: str | None,
@@ -227,11 +236,11 @@ def reconcile(
     where = places(store, blobs, config_path)
     with open_reader(where.store) as reader:
         known = one_tenant(tenant, reader.tenants(), config_path)
-        result = reconciled(reader, open_blob_reader(where.blobs), known, month)
+        result = reconciled(reader, open_blob_reader(where.blobs), known, month, views=views)
         rows = case_rows(reader, known) if keep else {}
     told = "" if not keep else keep_cases(where.store, known, result, rows, _keeper(config_path, person))
     if as_json:
-        print_json(result)
+        print_json(replace(result, matched=tuple(result.matched)))
     else:
         print_breaks(result)
     if keep:
@@ -245,8 +254,13 @@ def _keeper(config_path: Path, person: str | None) -> PrincipalId:
     return config.person(person).principal if person else PrincipalId(config.identity.principal)
 
 
-def reconciled(reader: RecordReader, blobs: BlobReader, tenant: TenantId, month: str) -> Reconciliation:
-    """The month's newest imported file against the record, whose chain is checked first."""
+def reconciled(
+    reader: RecordReader, blobs: BlobReader, tenant: TenantId, month: str, *, views: Path | None = None
+) -> Reconciliation:
+    """The month's newest imported file against the record, whose chain is checked first.
+
+    ``views`` is a database of stored views, made where there is none; without, the whole log is read.
+    """
     imports = [
         recorded.event
         for recorded in reader.stream(tenant, settlement_stream(month))
@@ -262,7 +276,19 @@ def reconciled(reader: RecordReader, blobs: BlobReader, tenant: TenantId, month:
         blobs.get(newest.blob), load_profile(newest.profile), month, file_name=newest.file_name
     )
     verified = check(reader, None, tenant).ok
-    return compare(reader.events(tenant), file, tenant=tenant, month=month, chain_verified=verified)
+    if views is None:
+        return compare(reader.events(tenant), file, tenant=tenant, month=month, chain_verified=verified)
+    engine = sa.create_engine(f"sqlite:///{views}")
+    try:
+        return reconcile_stored(reader, engine, file, tenant=tenant, month=month, chain_verified=verified)
+    except sa.exc.DatabaseError as error:
+        raise ConfigError(
+            "is no database of views that can be used",
+            file=str(views),
+            remedy="name another file, or a new one",
+        ) from error
+    finally:
+        engine.dispose()
 
 
 def print_breaks(result: Reconciliation) -> None:

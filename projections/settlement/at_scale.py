@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from domain.codec import read
 from domain.envelope import Recorded, StoredRow
 from domain.ids import EffectKey, PrincipalId, RunId, StreamId, TaskId, TenantId, task_stream
-from projections.materialize import catch_up
+from projections.materialize import catch_up, rebuild
 from projections.settlement.agreeing import Compared, bills_of, compare
 from projections.settlement.casefile import Casebook, RunCase, bill_key, sort_record
 from projections.settlement.effects import (
@@ -33,12 +33,8 @@ from projections.settlement.effects import (
     odd_group,
 )
 from projections.settlement.lines import SettlementFile, SettlementLine
-from projections.settlement.pages import (
-    Columns,
-    Identity,
-    read_columns,
-)
-from projections.tables import ROWS
+from projections.settlement.pages import PAGES, Columns, Identity, read_columns
+from projections.tables import METADATA, ROWS
 from projections.views.common import bill_of_key
 from projections.views.reconciliation import (
     CurrencyTotals,
@@ -50,6 +46,14 @@ from projections.views.reconciliation import (
     settle,
 )
 
+_ORIGIN: Final = sa.Table(
+    "effect_origin",
+    METADATA,
+    sa.Column("tenant", sa.String(200), primary_key=True),
+    sa.Column("position", sa.BigInteger, nullable=False),
+    sa.Column("entry", sa.LargeBinary, nullable=False),
+)
+"""Up to which event of which log the views were brought last."""
 _PAGE: Final = 50_000
 _KEYS: Final = 400
 """Keys of one statement."""
@@ -152,8 +156,29 @@ def reconcile_stored(
     Raises:
         IntegrityError: the record has a gap or can't be decoded.
     """
-    end = catch_up(record, views, tenant, MONTH_VIEWS)
+    end = follow(record, views, tenant)
     return month_end(record, views, file, tenant=tenant, month=month, end=end, chain_verified=chain_verified)
+
+
+def follow(record: MonthRecord, views: sa.Engine, tenant: TenantId) -> int:
+    """Bring the views to the end of the log; returns that position.
+
+    Views that were made from another log than this one are built again: a link of the chain says which log it was.
+    """
+    METADATA.create_all(views)
+    with views.begin() as connection:
+        known = connection.execute(sa.select(_ORIGIN).where(_ORIGIN.c.tenant == tenant)).first()
+        row = next(record.rows(tenant, known.position - 1, 1), None) if known and known.position else None
+        strange = known is not None and (row.entry_hash if row else b"") != known.entry
+        if strange:
+            connection.execute(sa.delete(PAGES).where(PAGES.c.tenant == tenant))
+    build = rebuild if strange else catch_up
+    end = build(record, views, tenant, MONTH_VIEWS)
+    last = next(record.rows(tenant, end - 1, 1)).entry_hash if end else b""
+    with views.begin() as connection:
+        connection.execute(sa.delete(_ORIGIN).where(_ORIGIN.c.tenant == tenant))
+        connection.execute(sa.insert(_ORIGIN).values(tenant=tenant, position=end, entry=last))
+    return end
 
 
 def month_end(

@@ -107,3 +107,12 @@ def test_the_bundle_of_a_difference_carries_its_case_and_verifies(month: Path, p
         with zipfile.ZipFile(out) as archive:
             (events,) = (name for name in archive.namelist() if name.endswith("data/events.jsonl"))
             assert b'"name":"case.concluded"' in archive.read(events)
+
+
+def test_views_that_are_kept_give_the_same_result_and_are_read_again(month: Path, proofreel: Command) -> None:
+    plain = proofreel("reconcile", "--month", "2026-11", "--json").json
+    for _ in range(2):
+        assert proofreel("reconcile", "--month", "2026-11", "--views", "views.db", "--json").json == plain
+    (month / "text.db").write_text("no database at all, but long enough to look like a file of something")
+    done = proofreel("reconcile", "--month", "2026-11", "--views", "text.db")
+    assert (done.code, "text.db" in done.word) == (2, True)

@@ -106,6 +106,21 @@ def test_views_go_on_from_where_they_were() -> None:
     engine.dispose()
 
 
+@pytest.mark.parametrize("bills", [3, 5, 8], ids=["shorter", "as long", "longer"])
+def test_views_of_another_record_are_built_again(bills: int) -> None:
+    engine = views()
+    other = Book()
+    run = other.run()
+    for n in range(5):
+        run.task(f"t{n}", intent(f"OTHER-{n}")).done()
+    file = month_file(*(FileLine(bill=f"CY-{n}") for n in range(8)))
+    for book in (other, calm(bills)):
+        record = MemoryRecord(book.events)
+        stored = reconcile_stored(record, engine, file, tenant=TENANT, month=MONTH, chain_verified=True)
+        assert_same(reconcile(book.events, file, tenant=TENANT, month=MONTH, chain_verified=True), stored)
+    engine.dispose()
+
+
 def test_a_bill_that_is_called_like_a_word_of_every_request_goes_the_plain_way() -> None:
     book = Book()
     run = book.run()
