@@ -70,10 +70,14 @@ class RecordReader:
 
     def tenants(self) -> list[TenantId]:
         """Every tenant with events or a head, sorted."""
-        rows = self._fetch(
-            "SELECT tenant FROM tenant_head UNION SELECT DISTINCT tenant FROM event ORDER BY 1"
+        # From one tenant to the next through the index: DISTINCT would walk every event.
+        statement = (
+            "WITH RECURSIVE known(tenant) AS (SELECT min(tenant) FROM event"
+            " UNION ALL SELECT (SELECT min(tenant) FROM event WHERE tenant > known.tenant) FROM known"
+            " WHERE known.tenant IS NOT NULL)"
+            " SELECT tenant FROM known WHERE tenant IS NOT NULL UNION SELECT tenant FROM tenant_head ORDER BY 1"
         )
-        return [TenantId(row[0]) for row in rows]
+        return [TenantId(row[0]) for row in self._fetch(statement)]
 
     def positions(self, tenant: TenantId) -> int:
         """Highest position in the tenant's log; 0 when there is none."""
