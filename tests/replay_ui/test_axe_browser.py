@@ -19,8 +19,6 @@ BREAK = break_id(TenantId("acme"), "2026-11", DOUBLE, "duplicate_in_file")
 PAGES = {
     "cases": "/",
     "runs": "/runs",
-    "replay": f"/replay?run={RUN}&frame=3",
-    "replay-side-by-side": f"/replay?run={RUN}&with={WATCHED}",
     "month": "/month",
     "difference": f"/month?break={BREAK}",
     "chain": f"/chain?bill={FAKE}",
