@@ -7,7 +7,7 @@ Rules enforced here:
   a web page elsewhere can point its own name at 127.0.0.1 (DNS rebinding) and would then be same-origin
   with the desk. A forwarded request is refused because behind a proxy every peer looks local.
 - A WebSocket is opened only by our own pages: browsers send cookies with cross-site WebSockets and don't
-  apply CORS to them.
+  apply CORS to them. What changes something (any method but a reading one) comes from our own pages too.
 - With configured access (``oidc``) the desk may be served to a network, and who looks is asked on every request.
 - What a viewer may not read doesn't exist for them; routes answer 404, never 403.
 """
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 _FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+"""Methods that change nothing (RFC 9110, 9.2.1)."""
 _TURNED_AWAY: Final = "This desk is not served to you: use its own name, directly.\n"
 _CLOSE_POLICY: Final = 1008
 """WebSocket close code "policy violation" (RFC 6455, 7.4.1)."""
@@ -151,7 +153,7 @@ class Door:
             else:
                 await receive()
                 await send({"type": "websocket.close", "code": _CLOSE_POLICY})
-        elif admitted:
+        elif admitted and (scope["method"] in _READING or same_origin(connection)):
             await self._app(scope, receive, send)
         else:
             await PlainTextResponse(_TURNED_AWAY, 403)(scope, receive, send)

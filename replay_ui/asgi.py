@@ -7,7 +7,8 @@ Rules enforced here:
 - Served by uvicorn on a socket of ours, not by ``streamlit run``, whose sockets lack TCP_NODELAY: 44 ms
   instead of 0.4 ms for a frame over a kept connection.
 - ``X-Forwarded-For`` is not believed: it would let a remote peer call itself local.
-- Streamlit tells nobody anything: no statistics, no static folder, no file watcher.
+- Streamlit tells nobody anything: no statistics, no static folder, no file watcher; and it lets no program press the
+  buttons of a page (its agent API), because a decision is a person's.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ _STREAMLIT: Final[dict[str, object]] = {
     "browser.gatherUsageStats": False,
     "client.toolbarMode": "minimal",
     "runner.magicEnabled": False,
+    "server.enableAgentApi": False,
     "server.enableStaticServing": False,
     "server.fileWatcherType": "none",
     "server.headless": True,

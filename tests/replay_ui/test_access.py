@@ -8,16 +8,19 @@ from typing import Final
 
 import pytest
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from streamlit import config
 
 from domain.errors import ConfigError
 from replay_ui.access import LocalAccess, check_bind, host_name, is_loopback
-from replay_ui.asgi import layers, listener
-from replay_ui.headers import content_security_policy, inline_script_hashes
+from replay_ui.asgi import create_app, layers, listener
+from replay_ui.headers import SecurityHeaders, content_security_policy, inline_script_hashes
+from tests.replay_ui.synthetic import SyntheticSource
 
 LOCAL: Final = ("127.0.0.1", 50000)
 
@@ -142,3 +145,32 @@ def test_an_inline_script_is_named_by_the_hash_that_browsers_compute() -> None:
     assert inline_script_hashes("<script>alert('Hello, world.');</script>") == (
         "'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='",
     )
+
+
+def _signed_in(_request: Request) -> PlainTextResponse:
+    answer = PlainTextResponse("desk")
+    answer.set_cookie("_streamlit_user", "x", httponly=True)
+    answer.set_cookie("other", "y", secure=True)
+    return answer
+
+
+@pytest.mark.parametrize("secure", [True, False])
+def test_behind_tls_cookies_travel_over_nothing_else(secure: bool) -> None:  # noqa: FBT001 - a column
+    app = Starlette(routes=[Route("/", _signed_in)], middleware=[Middleware(SecurityHeaders, secure=secure)])
+    headers = TestClient(app).get("/").headers
+    cookies = headers.get_list("set-cookie")
+    assert [cookie.lower().count("secure") for cookie in cookies] == [int(secure), 1]
+    assert ("strict-transport-security" in headers) is secure
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null"])
+def test_what_changes_something_does_not_come_from_another_site(origin: str) -> None:
+    http = client()
+    assert http.post("/", headers={"Origin": origin}).status_code == 403
+    assert http.delete("/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+    assert http.post("/", headers={"Origin": "http://127.0.0.1:8501"}).status_code == 405
+
+
+def test_no_program_presses_the_buttons_of_a_page() -> None:
+    create_app(SyntheticSource({}), LocalAccess({"acme"}))
+    assert config.get_option("server.enableAgentApi") is False

@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 
 from domain.ids import TenantId
 from projections.views.reconciliation import break_id
-from tests.replay_ui.sample import DOUBLE, FAKE, RUN, WATCHED, Sample
+from tests.replay_ui.sample import DOUBLE, FAKE, Sample
 from tests.replay_ui.serving import served, settled
 
 pytestmark = pytest.mark.browser
