@@ -25,7 +25,52 @@ from projections.settlement.pages import Bytes, Columns, Hashes, Ints, as_bytes,
 _AMOUNT: Final = attrgetter("amount_minor")
 _SPACES: Final = " \t\r\x0b\x0c\x1c\x1d\x1e\x1f"
 """All white space of ASCII but the line feed, which stands between the bills here."""
+_TABLE: Final = 1 << 22
+"""Combinations of effects' and lines' words for which a table is kept; more are sorted."""
 _MARKS: Final = attrgetter("kind", "currency", "booked", "counterparty", "counterparty_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Bills of one side: the hash of each, and where those are that stand once, in order of their hash."""
+
+    bills: Bytes
+    hashes: Hashes
+    places: Ints
+    ranked: Hashes
+    """Hashes of ``places``."""
+
+    @classmethod
+    def of(cls, bills: Bytes) -> Side:
+        """Hash and sort; numpy lets other threads run meanwhile."""
+        values = hashes(bills)
+        order = np.argsort(values)
+        ranked = values[order]
+        follows = ranked[1:] == ranked[:-1]
+        if follows.any():
+            twin = np.append(follows, [False]) | np.append([False], follows)
+            order, ranked = order[~twin], ranked[~twin]
+        return cls(bills, values, order, ranked)
+
+    @property
+    def twins(self) -> int:
+        """Number of bills that stand more than once."""
+        return len(self.bills) - len(self.places)
+
+
+@dataclass(frozen=True, slots=True)
+class LineColumns:
+    """A file's lines in columns."""
+
+    bills: list[str]
+    long: set[str]
+    """Bills too long for ``bytes_``, where they are cut."""
+    bytes_: Bytes
+    amounts: Ints
+    marks: list[tuple[object, ...]]
+    """Distinct combinations of kind, currency, whether it is booked, counterparty and its number."""
+    codes: Ints
+    """Place of each line's combination among ``marks``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,94 +89,108 @@ class Compared:
     """Lines of the suspects, in order of the file."""
 
 
-def bills_of(lines: Sequence[SettlementLine]) -> list[str] | None:
-    """Bill of each line for comparison; None when one holds a NUL, which columns take for padding."""
+def columns_of(lines: Sequence[SettlementLine]) -> LineColumns | None:
+    """The lines in columns; None when a bill holds a NUL, which columns take for padding."""
     raw = "\n".join([line.bill_id for line in lines])
+    if "\0" in raw:
+        return None
     # Plain words need no folding one by one. ``bill_key`` would fold others' width and cut the space around them.
-    keys: list[str] = []
+    bills: list[str] = []
     if raw.isascii() and not any(space in raw for space in _SPACES):
-        keys = raw.upper().split("\n")
-    if len(keys) != len(lines):
-        keys = [bill_key(line.bill_id) for line in lines]
-    return None if "\0" in raw else keys
+        bills = raw.upper().split("\n")
+    if len(bills) != len(lines):
+        bills = [bill_key(line.bill_id) for line in lines]
+    long: set[str] = set()
+    if max(map(len, bills), default=0) > MAX_BILL:
+        long = {bill for bill in bills if len(bill) > MAX_BILL}
+    codes: defaultdict[tuple[object, ...], int] = defaultdict(count().__next__)
+    number = len(lines)
+    return LineColumns(
+        bills=bills,
+        long=long,
+        # One character more than any effect's bill has, so that a long one is nobody's.
+        bytes_=as_bytes([bill[: MAX_BILL + 1] for bill in bills] if long else bills),
+        amounts=np.fromiter(map(_AMOUNT, lines), dtype=np.int64, count=number),
+        codes=np.fromiter(map(codes.__getitem__, map(_MARKS, lines)), dtype=np.int64, count=number),
+        marks=list(codes),
+    )
 
 
 def compare(
     file: SettlementFile,
-    bills: list[str],
+    mine: LineColumns,
     columns: Columns,
+    theirs: Side,
     odd: set[str],
     strayed: Callable[[set[str]], Iterable[str]],
 ) -> Compared:
-    """Bills with one plain effect and one line that says the same; all others are suspects."""
-    long = (
-        {bill for bill in bills if len(bill) > MAX_BILL}
-        if max(map(len, bills), default=0) > MAX_BILL
-        else set()
-    )
-    # One character more than any effect's bill has, so that a long one is nobody's.
-    line_bills = as_bytes([bill[: MAX_BILL + 1] for bill in bills] if long else bills)
-    of_lines, of_effects = hashes(line_bills), hashes(columns.bills)
-    lines, effects = _once_in_both(of_lines, of_effects)
-    same = line_bills[lines] == columns.bills[effects]
-    lines, effects = lines[same], effects[same]
-    amounts = np.fromiter(map(_AMOUNT, file.lines), dtype=np.int64, count=len(file.lines))
-    signs = _signs(file, columns, lines, effects)
-    same = (signs != 0) & (signs * columns.amounts[effects] == amounts[lines])
-    lines, effects = lines[same], effects[same]
-    suspects = odd | long
-    suspects.update(_others(line_bills, lines), _others(columns.bills, effects))
+    """Bills with one plain effect and one line that says the same; all others are suspects.
+
+    Args:
+        file: what the lines are of.
+        mine: the lines.
+        columns: plain effects of the month.
+        theirs: their bills.
+        odd: bills that are looked at in any case.
+        strayed: bills of tasks that name one of these.
+    """
+    ours = Side.of(mine.bytes_)
+    lines, effects = _once_in_both(ours, theirs)
+    signs = _signs(file, mine, columns, lines, effects)
+    same = mine.bytes_[lines] == columns.bills[effects]
+    same &= signs * columns.amounts[effects] == mine.amounts[lines]
+    same &= signs != 0
+    if not same.all():
+        lines, effects = lines[same], effects[same]
+    suspects = odd | mine.long
+    suspects.update(_others(ours.bills, lines), _others(theirs.bills, effects))
     suspects.update(strayed(suspects))
     named = [bill for bill in suspects if len(bill) <= MAX_BILL and "\0" not in bill]
-    doubted = np.isin(of_lines[lines], hashes(as_bytes(named)))
-    suspects.update(bills[place] for place in lines[doubted].tolist())
-    lines, effects = lines[~doubted], effects[~doubted]
-    left = np.ones(len(bills), dtype=np.bool_)
-    left[lines] = False
-    rest = tuple(file.lines[place] for place in np.flatnonzero(left).tolist())
-    return Compared(columns, bills, lines, effects, suspects, rest)
+    doubted = np.isin(ours.hashes[lines], hashes(as_bytes(named)))
+    if doubted.any():
+        suspects.update(mine.bills[place] for place in lines[doubted].tolist())
+        lines, effects = lines[~doubted], effects[~doubted]
+    rest = tuple(file.lines[place] for place in _left(len(mine.bills), lines))
+    return Compared(columns, mine.bills, lines, effects, suspects, rest)
 
 
-def _once_in_both(one: Hashes, other: Hashes) -> tuple[Ints, Ints]:
+def _once_in_both(one: Side, other: Side) -> tuple[Ints, Ints]:
     """Places of what stands exactly once on either side, in order of its hash."""
-    places, ours = _once(one)
-    others, theirs = _once(other)
-    at = np.searchsorted(theirs, ours)
-    at[at == len(theirs)] = 0
-    there = theirs[at] == ours if len(theirs) else np.zeros(len(ours), dtype=np.bool_)
-    return places[there], others[at[there]] if len(theirs) else others
+    if not len(one.places) or not len(other.places):
+        return one.places[:0], other.places[:0]
+    at = np.searchsorted(other.ranked, one.ranked)
+    at[at == len(other.ranked)] = 0
+    there = other.ranked[at] == one.ranked
+    return (one.places, other.places[at]) if there.all() else (one.places[there], other.places[at[there]])
 
 
-def _once(values: Hashes) -> tuple[Ints, Hashes]:
-    order = np.argsort(values)
-    ranked = values[order]
-    twin = np.zeros(len(values), dtype=np.bool_)
-    twin[1:] = ranked[1:] == ranked[:-1]
-    twin[:-1] |= twin[1:].copy()
-    return order[~twin], ranked[~twin]
+def _left(number: int, agreeing: Ints) -> list[int]:
+    """Places that are not among those that agree."""
+    left = np.ones(number, dtype=np.bool_)
+    left[agreeing] = False
+    return np.flatnonzero(left).tolist()
 
 
 def _others(bills: Bytes, agreeing: Ints) -> Iterator[str]:
     """All bills but those that agree."""
-    left = np.ones(len(bills), dtype=np.bool_)
-    left[agreeing] = False
-    return (bill.decode() for bill in bills[left].tolist())
+    return (bill.decode() for bill in bills[_left(len(bills), agreeing)].tolist())
 
 
-def _signs(file: SettlementFile, columns: Columns, lines: Ints, effects: Ints) -> Ints:
+def _signs(file: SettlementFile, mine: LineColumns, columns: Columns, lines: Ints, effects: Ints) -> Ints:
     """1 or -1 where the line is of the kind that the effect leaves; 0 where not, or where only events can say."""
-    codes: defaultdict[tuple[object, ...], int] = defaultdict(count().__next__)
-    of_lines = np.fromiter(
-        map(codes.__getitem__, map(_MARKS, file.lines)), dtype=np.int64, count=len(file.lines)
-    )
-    marks = list(codes)
-    both = columns.tail_codes[effects] * len(marks) + of_lines[lines]
-    distinct, inverse = np.unique(both, return_inverse=True)
-    signs = [
-        _sign(file, columns.tails[place // len(marks)], marks[place % len(marks)])
-        for place in distinct.tolist()
-    ]
-    return np.array(signs, dtype=np.int64)[inverse] if signs else np.zeros(0, dtype=np.int64)
+    width = len(mine.marks)
+    both = columns.tail_codes[effects] * width + mine.codes[lines]
+    if width * len(columns.tails) <= _TABLE:
+        met = np.flatnonzero(np.bincount(both, minlength=1))
+        inverse = both
+    else:
+        met, inverse = np.unique(both, return_inverse=True)
+    signs = [_sign(file, columns.tails[pair // width], mine.marks[pair % width]) for pair in met.tolist()]
+    if inverse is not both:
+        return np.array(signs, dtype=np.int64).take(inverse)
+    table = np.zeros(width * len(columns.tails) + 1, dtype=np.int64)
+    table[met] = signs
+    return table.take(both)
 
 
 def _sign(file: SettlementFile, tail: str, mark: tuple[object, ...]) -> int:

@@ -9,6 +9,7 @@ ordinary word of a request) goes the plain way.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final, Protocol, overload
 
@@ -19,7 +20,7 @@ from domain.codec import read
 from domain.envelope import Recorded, StoredRow
 from domain.ids import EffectKey, PrincipalId, RunId, StreamId, TaskId, TenantId, task_stream
 from projections.materialize import catch_up, rebuild
-from projections.settlement.agreeing import Compared, bills_of, compare
+from projections.settlement.agreeing import Compared, Side, columns_of, compare
 from projections.settlement.casefile import Casebook, RunCase, bill_key, sort_record
 from projections.settlement.effects import (
     ASTRAY,
@@ -55,6 +56,9 @@ _ORIGIN: Final = sa.Table(
 )
 """Up to which event of which log the views were brought last."""
 _PAGE: Final = 50_000
+_MANY = 200
+_SHARE: Final = 500
+"""Bills that stand twice, so many and one in so many, above which pages are looked after."""
 _KEYS: Final = 400
 """Keys of one statement."""
 
@@ -192,13 +196,20 @@ def month_end(
     chain_verified: bool,
 ) -> Reconciliation:
     """The same over views that are true for position ``end``."""
-    bills = bills_of(file.lines)
-    usable = bills is not None
-    if bills is not None:
-        with views.begin() as connection:
-            stored = _Stored(connection, tenant)
-            columns = stored.columns(month, end)
-            compared = compare(file, bills, columns, stored.odd(month), stored.strayed)
+    with views.begin() as connection, ThreadPoolExecutor(1) as beside:
+        stored = _Stored(connection, tenant)
+        columns = stored.columns(month, end)
+        theirs = beside.submit(Side.of, columns.bills)  # numpy sorts while Python looks at the lines
+        mine = columns_of(file.lines)
+        side = theirs.result()
+        if side.twins > max(
+            _MANY, len(columns.bills) // _SHARE
+        ):  # tasks that have moved on since a page was made
+            columns = stored.columns(month, end, counted=True)
+            side = Side.of(columns.bills)
+        usable = mine is not None
+        if mine is not None:
+            compared = compare(file, mine, columns, side, stored.odd(month), stored.strayed)
             runs = stored.runs()
             usable = all(compared.suspects.isdisjoint(run.quiet) for run in runs)
             tasks = stored.tasks_of(compared.suspects) if usable else []
@@ -244,9 +255,9 @@ class _Stored:
                 found.extend(page)
         return found
 
-    def columns(self, month: str, end: int) -> Columns:
+    def columns(self, month: str, end: int, *, counted: bool = False) -> Columns:
         """Plain effects of the month."""
-        return read_columns(self._connection, self._tenant, month, end=end)
+        return read_columns(self._connection, self._tenant, month, end=end, counted=counted)
 
     def odd(self, month: str) -> set[str]:
         """Bills of the month's effects that are judged from their events, and bills that their keys name."""

@@ -3,8 +3,10 @@
 Rules enforced here:
 
 * A page is disposable: it says what the stored rows of its group say, and is made again when it may not.
-* A row enters a group only by an event of the group's block, so a page made after the block's end is true as long as
-  its group has as many rows; the block in which the log ends is always read anew.
+* A row enters a group only by an event of the group's block, so a page made after the block's end lacks nothing; the
+  block in which the log ends is always read anew.
+* A row that has left its group since is odd now, which its month's odd ones say, or stands in a later page as well, and
+  then is looked at for standing twice: pages out of date cost time, and nothing else.
 * Bills are compared by their bytes; hashes only find candidates, and two bills of one hash are both looked at.
 """
 
@@ -34,7 +36,6 @@ PAGES: Final = sa.Table(
     sa.Column("tenant", sa.String(200), primary_key=True),
     sa.Column("grouped", sa.String(400), primary_key=True),
     sa.Column("count", sa.Integer, nullable=False),
-    sa.Column("closed", sa.Boolean, nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
 )
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -78,50 +79,71 @@ class Columns:
             yield from msgspec.json.decode(part, type=list[Identity])
 
 
-def read_columns(connection: sa.Connection, tenant: TenantId, month: str, *, end: int) -> Columns:
+def read_columns(
+    connection: sa.Connection, tenant: TenantId, month: str, *, end: int, counted: bool = False
+) -> Columns:
     """The month's plain effects by the stored rows; ``end`` is the position that these are true for.
 
-    Pages that had to be made are stored with the connection's transaction.
+    Pages that have to be made are stored with the connection's transaction. Rows that have left a group since its page
+    was made are still in it unless the rows are ``counted``, which takes as long as all the rest.
     """
     view = Effects()
     place = (ROWS.c.view == view.name, ROWS.c.version == view.version, ROWS.c.tenant == tenant)
-    low, high = plain_group(month, 0), f"{month}$"
-    within = (ROWS.c.grouped >= low, ROWS.c.grouped < high)
-    counted = sa.select(ROWS.c.grouped, sa.func.count()).where(*place, *within).group_by(ROWS.c.grouped)
-    counts = {group: int(count) for group, count in connection.execute(counted)}
     kept = sa.select(PAGES.c.grouped, PAGES.c.count, PAGES.c.body).where(
-        PAGES.c.version == view.version,
-        PAGES.c.tenant == tenant,
-        PAGES.c.grouped >= low,
-        PAGES.c.grouped < high,
-        PAGES.c.closed,
+        PAGES.c.version == view.version, PAGES.c.tenant == tenant, *_within(PAGES, month)
     )
     stored = {group: (int(count), body) for group, count, body in connection.execute(kept)}
+    groups = (
+        _counts(connection, place, month) if counted else dict.fromkeys(_groups(connection, place, month))
+    )
     pages: list[_Page] = []
-    for group in sorted(counts):
+    for group, rows in sorted(groups.items()):
         count, body = stored.get(group, (-1, b""))
-        if count != counts[group]:
+        if count < 0 or rows not in {None, count}:
             chosen = sa.select(ROWS.c.body).where(*place, ROWS.c.grouped == group)
             effects = [msgspec.json.decode(row, type=Effect) for row in connection.execute(chosen).scalars()]
             body = msgspec.msgpack.encode(_made(effects))
-            closed = (int(group.rpartition("#")[2]) + 1) * BLOCK <= end
-            _store(connection, tenant, group, len(effects), body, closed=closed)
+            _store(connection, tenant, group, len(effects), body, end=end)
         pages.append(msgspec.msgpack.decode(body, type=_Page))
     return _joined(pages)
 
 
+def _within(table: sa.Table, month: str) -> tuple[sa.ColumnElement[bool], ...]:
+    return table.c.grouped >= plain_group(month, 0), table.c.grouped < f"{month}$"
+
+
+def _counts(
+    connection: sa.Connection, place: tuple[sa.ColumnElement[bool], ...], month: str
+) -> dict[str, int | None]:
+    chosen = sa.select(ROWS.c.grouped, sa.func.count()).where(*place, *_within(ROWS, month))
+    return {group: int(count) for group, count in connection.execute(chosen.group_by(ROWS.c.grouped))}
+
+
+def _groups(
+    connection: sa.Connection, place: tuple[sa.ColumnElement[bool], ...], month: str
+) -> Iterator[str]:
+    """Names of the groups, each found from the one before in the index, without a look at their rows."""
+    low, high = f"{month}#", f"{month}$"
+    # One bound below: of two, SQLite would use the first that is written.
+    beyond = (*place, ROWS.c.grouped > sa.bindparam("last"), ROWS.c.grouped < high)
+    next_group = sa.select(ROWS.c.grouped).where(*beyond).order_by(ROWS.c.grouped).limit(1)
+    found: str | None = connection.execute(next_group, {"last": low}).scalar()
+    while found is not None:
+        yield found
+        found = connection.execute(next_group, {"last": found}).scalar()
+
+
 def _store(
-    connection: sa.Connection, tenant: TenantId, group: str, count: int, body: bytes, *, closed: bool
+    connection: sa.Connection, tenant: TenantId, group: str, count: int, body: bytes, *, end: int
 ) -> None:
+    """Keep a page if its block is past; the one in which the log ends still grows."""
     version = Effects().version
     connection.execute(
         sa.delete(PAGES).where(PAGES.c.version <= version, PAGES.c.tenant == tenant, PAGES.c.grouped == group)
     )
-    if closed:
+    if (int(group.rpartition("#")[2]) + 1) * BLOCK <= end:
         connection.execute(
-            sa.insert(PAGES).values(
-                version=version, tenant=tenant, grouped=group, count=count, closed=True, body=body
-            )
+            sa.insert(PAGES).values(version=version, tenant=tenant, grouped=group, count=count, body=body)
         )
 
 

@@ -1,7 +1,8 @@
 """A month end at scale: settlement lines against the record, beside a DuckDB join of the same two tables.
 
 ``python -m tests.benchmarks.month_end [lines] [differences]``; five events a line. The aims, for a million lines: at
-most 3 times the join, under 2 GiB. The record is made as it is asked for, every event through its real bytes; the
+most 3 times the join, under 2 GiB. Turning the lines into columns is part of our time, loading DuckDB's tables is not
+part of its; DuckDB works on all processors, we on one, which is why the ratio on the wall is the larger one. The record is made as it is asked for, every event through its real bytes; the
 views are real ones in a SQLite file. Times are of the processor, all threads together: other work on the machine blurs
 times on the wall, which stand beside them.
 """
@@ -263,7 +264,7 @@ def main(lines: int = DEFAULT_LINES, differences: int = DEFAULT_DIFFERENCES) -> 
     for name, count, theirs, theirs_wall in join(record, file):
         print(
             f"DuckDB      {name}: {theirs:.2f} s ({theirs_wall:.2f} s on the wall), {count} rows; "
-            f"ratio {ours / theirs:.2f} (aim: 3)"
+            f"ratio {ours / theirs:.2f}, on the wall {wall / theirs_wall:.2f} (aim: 3)"
         )
 
 
