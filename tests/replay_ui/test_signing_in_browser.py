@@ -89,7 +89,7 @@ def test_a_stranger_sees_the_way_in_and_nothing_else(page: Page, place: Place) -
 def test_a_listed_person_signs_in_sees_their_tenant_and_leaves_a_trace(page: Page, place: Place) -> None:
     sign_in(page, place, "li.na")
     expect(page.get_by_role("heading", name="Cases")).to_be_visible()
-    page.get_by_role("link", name="Runs").click()
+    page.get_by_test_id("stSidebarNav").get_by_role("link", name="Runs").click()
     expect(page.get_by_text("person:li.na")).to_be_visible()
     expect(page.get_by_text("approver · investigator")).to_be_visible()
     expect(page.get_by_text("Local single-user mode")).to_have_count(0)
