@@ -2,9 +2,9 @@
 
 ``python -m tests.benchmarks.month_end [lines] [differences]``; five events a line. The aims, for a million lines: at
 most 3 times the join, under 2 GiB. Turning the lines into columns is part of our time, loading DuckDB's tables is not
-part of its; DuckDB works on all processors, we on one, which is why the ratio on the wall is the larger one. The record is made as it is asked for, every event through its real bytes; the
-views are real ones in a SQLite file. Times are of the processor, all threads together: other work on the machine blurs
-times on the wall, which stand beside them.
+part of its; DuckDB works on all processors, we on one, which is why the ratio on the wall is the larger one. The record
+is made as it is asked for, every event through its real bytes; the views are real ones in a SQLite file. Times are of
+the processor, all threads together: other work on the machine blurs times on the wall, which stand beside them.
 """
 
 from __future__ import annotations
