@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from domain.ids import TenantId
 from projections.views.reconciliation import break_id
-from tests.replay_ui.sample import DOUBLE, FAKE, Sample
+from tests.replay_ui.sample import DOUBLE, FAKE, RUN, WATCHED, Sample
 from tests.replay_ui.serving import served, settled
 
 pytestmark = pytest.mark.browser
@@ -19,6 +19,8 @@ BREAK = break_id(TenantId("acme"), "2026-11", DOUBLE, "duplicate_in_file")
 PAGES = {
     "cases": "/",
     "runs": "/runs",
+    "replay": f"/replay?run={RUN}&frame=3",
+    "replay-side-by-side": f"/replay?run={RUN}&with={WATCHED}",
     "month": "/month",
     "difference": f"/month?break={BREAK}",
     "chain": f"/chain?bill={FAKE}",
@@ -32,6 +34,8 @@ PAGES = {
     "nothing-found": "/search?q=nothing-like-that",
     "no-such-run": "/replay?run=no-such-run",
 }
+PLAYERS = {"replay": 1, "replay-side-by-side": 2}
+"""Pages with a player: axe looks once every one of them has its frame."""
 OURS = (".ds-", ".pr-", "ds-sheet", "pr-player")
 GRAVE = {"serious", "critical"}
 
@@ -63,7 +67,8 @@ def violations(page: Page) -> list[tuple[str, str, str, bool]]:
 def test_a_page_keeps_nobody_out(page: Page, url: str, name: str) -> None:
     page.goto(url + PAGES[name])
     settled(page)
-    page.wait_for_selector(".ds-sheet > *, .pr-player[data-state=ready]")
+    page.wait_for_selector(".ds-sheet > *")
+    expect(page.locator(".pr-player[data-state=ready]")).to_have_count(PLAYERS.get(name, 0))
     page.evaluate("document.fonts.ready.then(() => true)")
     found = violations(page)
     assert [item for item in found if item[1] in GRAVE] == []

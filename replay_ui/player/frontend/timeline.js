@@ -137,7 +137,6 @@ export class Film {
       );
       return { node, canvas, number };
     });
-    this.node.replaceChildren(...this.slots.map((slot) => slot.node));
     if (this.current >= 0) this.move(this.current);
   }
 
@@ -166,6 +165,8 @@ export class Film {
       number.textContent = String(index + 1);
       if (!this.drawThumb(canvas, entry)) missing.push([canvas, index]);
     });
+    // Only now, with their names: a button without one says nothing to whoever can't see its picture.
+    if (this.node.firstChild !== this.slots[0].node) this.node.replaceChildren(...this.slots.map((slot) => slot.node));
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.fetchThumbs(i, missing), 90);
   }
