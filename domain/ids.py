@@ -1,7 +1,8 @@
 """Names for identifiers, so that one can't be passed for another.
 
 Stream names are plain text (``task:<uuid>``, ``run:<uuid>``, ``settlement:<month>``, ``case:<break>``,
-``access:<principal>``, ``targets:<metric>``); the part before the colon is the kind. Event ids are UUIDv7 in
+``access:<principal>``, ``targets:<metric>``, ``redaction:<uuid>``, ``deletion:<uuid>``, ``retention:units``,
+``commitments:<run>``); the part before the colon is the kind. Event ids are UUIDv7 in
 canonical text.
 """
 
@@ -60,3 +61,22 @@ def access_stream(principal: PrincipalId) -> StreamId:
 def case_stream(break_id: str) -> StreamId:
     """Stream of what was concluded about one difference of a month end."""
     return StreamId(f"case:{break_id}")
+
+
+def redaction_stream(redaction: str) -> StreamId:
+    """Stream of one redaction: its request and the answer."""
+    return StreamId(f"redaction:{redaction}")
+
+
+def deletion_stream(deletion: str) -> StreamId:
+    """Stream that says which stored bytes went with one key."""
+    return StreamId(f"deletion:{deletion}")
+
+
+def commitments_stream(name: str) -> StreamId:
+    """Stream of the commitments made for one run, or by hand."""
+    return StreamId(f"commitments:{name}")
+
+
+RETENTION = StreamId("retention:units")
+"""Holds and orders of deletion; one stream, so that an order knows every hold."""

@@ -34,6 +34,16 @@ from domain.events.evidence import (
     SettlementImported,
 )
 from domain.events.model import ModelRequested, ModelResponded, SafetyAcknowledged
+from domain.events.privacy import (
+    CommitmentsRecorded,
+    DataDeleted,
+    DeletionOrdered,
+    HoldPlaced,
+    HoldReleased,
+    RedactionApproved,
+    RedactionDenied,
+    RedactionRequested,
+)
 from domain.events.recovery import (
     CompensationConfirmed,
     CompensationFailed,
@@ -104,7 +114,21 @@ RunEvent = RunStarted | RunResumed | RunFinished | RunEscalated | AlertRaised | 
 CaseEvent = CaseOpened | CaseConcluded | CaseNoted | CaseSignedOff | CaseReopened
 """What a case's stream may hold."""
 
-Event = TaskEvent | RunEvent | SettlementImported | EvidenceOpened | TargetAccepted | CaseEvent
+PrivacyEvent = (
+    CommitmentsRecorded
+    | RedactionRequested
+    | RedactionApproved
+    | RedactionDenied
+    | HoldPlaced
+    | HoldReleased
+    | DeletionOrdered
+    | DataDeleted
+)
+"""What streams about withholding, holding and deleting may hold."""
+
+Event = (
+    TaskEvent | RunEvent | SettlementImported | EvidenceOpened | TargetAccepted | CaseEvent | PrivacyEvent
+)
 """Every fact that this release can write."""
 
 __all__ = [
@@ -126,19 +150,28 @@ __all__ = [
     "CaseOpened",
     "CaseReopened",
     "CaseSignedOff",
+    "CommitmentsRecorded",
     "CompensationConfirmed",
     "CompensationFailed",
     "CompensationRegistered",
     "CompensationStarted",
+    "DataDeleted",
+    "DeletionOrdered",
     "Event",
     "EvidenceOpened",
     "GuardJudged",
+    "HoldPlaced",
+    "HoldReleased",
     "ModelRequested",
     "ModelResponded",
     "ObservationRecorded",
+    "PrivacyEvent",
     "ReadbackConfirmed",
     "ReadbackInconclusive",
     "ReadbackMismatched",
+    "RedactionApproved",
+    "RedactionDenied",
+    "RedactionRequested",
     "RunEscalated",
     "RunEvent",
     "RunFinished",

@@ -14,6 +14,7 @@ from typing import assert_never
 
 from domain import events as e
 from domain.values import BusinessState, Check, Intent, format_minor
+from projections.views.privacy_sentences import privacy_sentence
 
 _Ending = (
     e.TaskDeclaredDone | e.TaskSucceeded | e.TaskFailed | e.TaskReopened | e.TaskSealed | e.TaskClaimReleased
@@ -64,6 +65,8 @@ def sentence(event: e.Event) -> str:
         return _model(event)
     if isinstance(event, _Case):
         return _case(event)
+    if isinstance(event, e.PrivacyEvent):
+        return privacy_sentence(event)
     return _takeover(event) if isinstance(event, _Takeover) else _run(event)
 
 

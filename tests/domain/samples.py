@@ -11,6 +11,7 @@ from domain.envelope import Draft, Envelope
 from domain.events.case import CauseFound
 from domain.ids import ActionId, EffectKey, EventId, PrincipalId, RunId, Sha256, StreamId, TaskId, TenantId
 from domain.values import Box, BusinessState, Check, FrameRef, Intent, Point
+from tests.domain.privacy_samples import PRIVACY
 
 _SHA = Sha256("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")
 _FRAME = Sha256("60303ae22b998861bce3b28f33eec1be758a213c86c93c076dbe9f558c11c752")
@@ -349,7 +350,17 @@ _CASE: tuple[e.Event, ...] = (
     e.CaseReopened(by=_PERSON, reason="a corrected file is announced"),
 )
 
-SAMPLES: tuple[e.Event, ...] = (*_TASK, *_STEP, *_APPROVAL, *_EVIDENCE, *_RECOVERY, *_RUN, *_MODEL, *_CASE)
+SAMPLES: tuple[e.Event, ...] = (
+    *_TASK,
+    *_STEP,
+    *_APPROVAL,
+    *_EVIDENCE,
+    *_RECOVERY,
+    *_RUN,
+    *_MODEL,
+    *_CASE,
+    *PRIVACY,
+)
 
 
 def draft_of(event: e.Event) -> Draft:

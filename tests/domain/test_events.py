@@ -43,6 +43,7 @@ def test_what_streams_may_hold_is_the_union() -> None:
         *typing.get_args(events.TaskEvent),
         *typing.get_args(events.RunEvent),
         *typing.get_args(events.CaseEvent),
+        *typing.get_args(events.PrivacyEvent),
         *others,
     )
     assert set(parts) == set(UNION)

@@ -24,6 +24,7 @@ RUN_FACTS = tuple(
         (
             *typing.get_args(e.RunEvent),
             *typing.get_args(e.CaseEvent),
+            *typing.get_args(e.PrivacyEvent),
             e.SettlementImported,
             e.EvidenceOpened,
             e.TargetAccepted,

@@ -241,6 +241,39 @@ def _cases() -> list[e.Event]:
     ]
 
 
+def _privacy() -> list[e.Event]:
+    return [
+        e.CommitmentsRecorded(frames={"frame": sha("tree")}),
+        e.RedactionRequested(
+            kind="event",
+            subject="event-1",
+            basis="GDPR Art. 17",
+            requested_by=PERSON,
+            fields=("/data/title", "/salt"),
+            root=sha("tree"),
+            rendition=sha("rendition"),
+            opening=sha("opening"),
+        ),
+        e.RedactionApproved(digest=sha("request"), approver=PERSON),
+        e.RedactionDenied(digest=sha("request"), approver=PERSON),
+        e.HoldPlaced(hold_id="hold-1", kind=None, month="", basis="claim 7", by=PERSON),
+        e.HoldReleased(hold_id="hold-1", basis="settled", by=PERSON),
+        e.DeletionOrdered(
+            deletion_id="del-1", unit="frame/2026-11", key_id="k", basis="180 days", by=PERSON, blobs=1
+        ),
+        e.DataDeleted(
+            deletion_id="del-1",
+            unit="frame/2026-11",
+            key_id="k",
+            basis="180 days",
+            by=PERSON,
+            part=1,
+            parts=1,
+            blobs=(sha("frame"),),
+        ),
+    ]
+
+
 def one_of_each() -> tuple[e.Event, ...]:
     """Every fact of the vocabulary once."""
-    return (*_tasks(), *_steps(), *_evidence(), *_recovery(), *_runs(), *_models(), *_cases())
+    return (*_tasks(), *_steps(), *_evidence(), *_recovery(), *_runs(), *_models(), *_cases(), *_privacy())
