@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
+import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from zoneinfo import ZoneInfo
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from executor.sandbox.gauntlet.summary import ArmSummary
     from executor.sandbox.gauntlet.trials import Field
     from executor.sandbox.gauntlet.verdicts import Trial
+    from executor.sandbox.gauntlet.workers import Job
     from executor.wiring import Workshop
 
 DEADLINE_MS = 2_500
@@ -41,6 +43,13 @@ DEADLINE_MS = 2_500
     default=350,
     show_default=True,
     help="How long each loop's model thinks.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes that share the trials; each has its own portal and browser.",
 )
 @click.option(
     "--results",
@@ -62,6 +71,7 @@ def gauntlet(
     names: tuple[str, ...],
     arms: str,
     think_ms: int,
+    workers: int,
     results: Path,
     lang: str,
     as_json: bool,  # noqa: FBT001 - click passes flags by name
@@ -82,7 +92,13 @@ def gauntlet(
         raise ConfigError(f"there is no scenario {error}", remedy=f"use one of {known}") from None
     chosen = _arms(arms)
     trials = run_gauntlet(
-        Results(results), scenarios, chosen, range(1, seeds + 1), think_ms=think_ms, language=lang
+        Results(results),
+        scenarios,
+        chosen,
+        range(1, seeds + 1),
+        think_ms=think_ms,
+        language=lang,
+        workers=workers,
     )
     by_name = {scenario.name: scenario for scenario in scenarios}
     summaries = [summarise(arm, trials, by_name) for arm in chosen]
@@ -122,9 +138,11 @@ def run_gauntlet(
     *,
     think_ms: int,
     language: str,
+    workers: int = 1,
 ) -> list[Trial]:
     """Run what the results don't have yet; all trials of this plan, old and new."""
-    from executor.sandbox.gauntlet.trials import Results, plan_of, run_all, wanted
+    from executor.sandbox.gauntlet.trials import Results, plan_of, wanted
+    from executor.sandbox.gauntlet.workers import run_shared
 
     assert isinstance(results, Results)  # noqa: S101 - imported late, so that --help does not load a browser
     plans = {scenario.name: plan_of(scenario, think_ms) for scenario in scenarios}
@@ -138,21 +156,28 @@ def run_gauntlet(
 
     done = {(trial.arm, trial.scenario, trial.seed) for trial in fitting()}
     plan = list(wanted(scenarios, arms, seeds))
-    if len(done) < len(plan):
-        with open_field(arms, think_ms=think_ms, language=language) as field, progress_bar() as bar:
-            line = bar.add_task("gauntlet", total=len(plan), completed=len(done))
-
-            def show_trial(trial: Trial) -> None:
+    jobs = [job for job in plan if (job[1], job[2].name, job[0]) not in done]
+    if jobs:
+        opened = partial(open_runner, arms, think_ms=think_ms, language=language)
+        with (
+            progress_bar() as bar,
+            closing(run_shared(opened, jobs, workers=min(workers, len(jobs)))) as news,
+        ):
+            line = bar.add_task("gauntlet", total=len(plan), completed=len(plan) - len(jobs))
+            for trial in news:
+                results.add(trial)
                 said = f"{trial.arm} {trial.scenario} seed {trial.seed}: {trial.ending}"
                 bar.update(line, advance=1, description=said)
-
-            try:
-                run_all(field, plan, results, done=done, progress=show_trial)
-            except KeyboardInterrupt:
-                # The browser's driver got the same signal; what its end breaks off is no news.
-                logging.getLogger("asyncio").setLevel(logging.CRITICAL)
-                raise
     return fitting()
+
+
+@contextmanager
+def open_runner(arms: Sequence[ArmName], *, think_ms: int, language: str) -> Iterator[Callable[[Job], Trial]]:
+    """What a worker runs its trials with."""
+    from executor.sandbox.gauntlet.trials import run_trial
+
+    with open_field(arms, think_ms=think_ms, language=language) as field:
+        yield lambda job: run_trial(field, job[1], job[2], job[0])
 
 
 @contextmanager
@@ -242,6 +267,10 @@ def means_of(workshop: Workshop, folder: Path) -> Means:
     def pause(milliseconds: float) -> None:
         workshop.hands().tool.page.wait_for_timeout(milliseconds)
 
+    def rest() -> None:
+        workshop.hands().tool.page.goto("about:blank")
+        shutil.rmtree(folder / "blobs", ignore_errors=True)
+
     return Means(
         kit=kit,
         hands=hands,
@@ -249,6 +278,7 @@ def means_of(workshop: Workshop, folder: Path) -> Means:
         kept_bytes=lambda: sum(
             file.stat().st_size for file in (folder / "blobs").rglob("*") if file.is_file()
         ),
+        rest=rest,
     )
 
 

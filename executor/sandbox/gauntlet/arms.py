@@ -26,7 +26,7 @@ from executor.sandbox.gauntlet.verdicts import Said
 ArmName = Literal["none", "published", "locator", "ours"]
 ARMS: Final[tuple[ArmName, ...]] = ("none", "published", "locator", "ours")
 MAX_TRIES: Final = 3
-FIND_LIMIT_MS: Final = 2_500
+FIND_LIMIT_MS: Final = 1_500
 """How long a loop waits for an element or for a toast."""
 QUIET_MS: Final = 90
 """How long a loop waits after a click, as the published settle time; not counted in its step."""

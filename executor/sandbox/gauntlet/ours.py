@@ -37,7 +37,9 @@ class Means:
     pause: Callable[[float], None]
     """Lets the browser go on for so many milliseconds."""
     kept_bytes: Callable[[], int]
-    """Bytes of the record and its frames so far."""
+    """Bytes of the frames kept since the last rest."""
+    rest: Callable[[], None]
+    """Leaves the portal, so that no page polls between trials, and throws the last trial's frames away."""
 
 
 class ThinkingHands:
@@ -150,6 +152,10 @@ class OurLoop:
             if outcome.status == "succeeded"
             else f"{outcome.status}: {outcome.verdict}: {outcome.reason}",
         )
+
+    def rest(self) -> None:
+        """The trial is over."""
+        self.means.rest()
 
     def roll_back(self, deal: Deal) -> bool | None:
         """Undo the task's effect; whether that was said to have worked, None where there was none to undo."""

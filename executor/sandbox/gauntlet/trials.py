@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,8 +70,10 @@ def run_trial(field: Field, arm: ArmName, scenario: Scenario, number: int) -> Tr
         arena.wait_for_jobs()
     truth = look_up(arena, deal)
     ending = ending_of(said, truth)
-    if isinstance(loop, OurLoop) and truth.touched and (ending == "told" or scenario.name in ROLLED_BACK):
-        rollback = _rolled_back(loop, arena, deal)
+    if isinstance(loop, OurLoop):
+        if truth.touched and (ending == "told" or scenario.name in ROLLED_BACK):
+            rollback = _rolled_back(loop, arena, deal)
+        loop.rest()
     return Trial(
         plan=plan_of(scenario, arena.think_ms),
         arm=arm,
@@ -128,31 +129,11 @@ class Results:
             file.write(msgspec.json.encode(trial) + b"\n")
 
 
-Progress = Callable[[Trial], None]
-
-
 def wanted(
     scenarios: Sequence[Scenario], arms: Sequence[ArmName], seeds: Sequence[int]
 ) -> Iterator[tuple[int, ArmName, Scenario]]:
-    """All trials of a run, in order."""
+    """All trials of a run: whole rounds, and within one the loops take turns, so that all meet the same machine."""
     for number in seeds:
-        for arm in arms:
-            for scenario in scenarios:
+        for scenario in scenarios:
+            for arm in arms:
                 yield number, arm, scenario
-
-
-def run_all(
-    field: Field,
-    plan: Sequence[tuple[int, ArmName, Scenario]],
-    results: Results,
-    *,
-    done: AbstractSet[tuple[str, str, int]],
-    progress: Progress,
-) -> None:
-    """Run what is not done yet."""
-    for number, arm, scenario in plan:
-        if (arm, scenario.name, number) in done:
-            continue
-        trial = run_trial(field, arm, scenario, number)
-        results.add(trial)
-        progress(trial)

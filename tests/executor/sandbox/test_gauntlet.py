@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -12,8 +15,9 @@ from executor.sandbox.gauntlet.arena import COUNTS, WRITER, Arena, Deal, Striker
 from executor.sandbox.gauntlet.arms import ARMS
 from executor.sandbox.gauntlet.scenario import PREVENTABLE, Scenario, catalogue, find
 from executor.sandbox.gauntlet.summary import confusion, summarise, wilson
-from executor.sandbox.gauntlet.trials import Field, Results, plan_of, run_all, wanted
+from executor.sandbox.gauntlet.trials import Results, plan_of, wanted
 from executor.sandbox.gauntlet.verdicts import Said, Trial, ending_of, look_up, restored
+from executor.sandbox.gauntlet.workers import Job, OpenRunner, run_shared
 from executor.sandbox.portal.client import PortalClient
 from executor.sandbox.portal.db import Database
 from executor.sandbox.portal.faults import FaultBoard
@@ -290,25 +294,56 @@ def test_a_result_after_a_cut_off_line_is_kept(tmp_path: Path) -> None:
     assert results.load() == [trial()]
 
 
-def test_a_run_goes_on_where_it_was_and_other_plans_do_not_count(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scenarios = [find("quiet"), find("spinner")]
-    plan = list(wanted(scenarios, ARMS[:2], (1, 2)))
-    assert [entry[0] for entry in plan] == [1, 1, 1, 1, 2, 2, 2, 2]
-    ran: list[tuple[str, str, int]] = []
-
-    def one(_field: object, arm: str, scenario: Scenario, number: int) -> Trial:
-        ran.append((arm, scenario.name, number))
-        return trial(arm, scenario.name, seed=number)
-
-    monkeypatch.setattr("executor.sandbox.gauntlet.trials.run_trial", one)
-    done: set[tuple[str, str, int]] = {(arm, scenario.name, number) for number, arm, scenario in plan[:7]}
-    results = Results(tmp_path / "runs.jsonl")
-    told: list[Trial] = []
-    field = Field(arena=None, recipe=None, language="zh", loops={})  # type: ignore[arg-type]
-    run_all(field, plan, results, done=done, progress=told.append)
-
-    assert ran == [("published", "spinner", 2)]
-    assert results.load() == told
+def test_other_settings_are_another_plan() -> None:
     assert plan_of(find("quiet"), 350) != plan_of(find("quiet"), 351)
+
+
+# -- sharing out -------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def open_answering() -> Iterator[Callable[[Job], Trial]]:
+    """What runs in a worker's process here: an answer without a browser."""
+    yield lambda job: trial(job[1], job[2].name, seed=job[0], note=str(os.getpid()))
+
+
+@contextmanager
+def open_failing() -> Iterator[Callable[[Job], Trial]]:
+    """A worker that can't work."""
+
+    def fail(_: Job) -> Trial:
+        message = "no portal"
+        raise LookupError(message)
+
+    yield fail
+
+
+@contextmanager
+def open_dying() -> Iterator[Callable[[Job], Trial]]:
+    """A worker that the machine kills."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    yield lambda _: trial()
+
+
+def test_a_round_is_whole_before_the_next_one_begins_and_loops_take_turns_in_it() -> None:
+    plan = list(wanted([find("quiet"), find("spinner")], ARMS[:2], (1, 2)))
+
+    assert [entry[0] for entry in plan] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert [entry[1] for entry in plan[:4]] == ["none", "published", "none", "published"]
+
+
+def test_every_trial_is_run_once_by_one_of_the_workers() -> None:
+    plan = list(wanted([find("quiet"), find("spinner")], ARMS[:2], range(5)))
+    news = list(run_shared(open_answering, plan, workers=2))
+
+    assert {(one.seed, one.arm, one.scenario) for one in news} == {(n, arm, s.name) for n, arm, s in plan}
+    assert len(news) == len(plan)
+    assert str(os.getpid()) not in {one.note for one in news}
+
+
+@pytest.mark.parametrize(
+    ("opened", "reason"), [(open_failing, "LookupError: no portal"), (open_dying, "died")]
+)
+def test_a_worker_that_fails_or_dies_ends_the_run_with_its_reason(opened: OpenRunner, reason: str) -> None:
+    with pytest.raises(RuntimeError, match=reason):
+        list(run_shared(opened, [(1, "none", find("quiet"))], workers=1))
