@@ -117,11 +117,24 @@ class McpTransport(_Strict, frozen=True, kw_only=True):
     """Variable with a bearer token for ``url``; empty: none is sent."""
 
 
+class ModelSection(_Strict, frozen=True, kw_only=True):
+    """The model behind the ``computer_use`` rung; its address, its name and its key are in the environment (C7)."""
+
+    provider: Literal["openai", "anthropic", "gemini"]
+    max_calls: Annotated[int, msgspec.Meta(ge=1, le=200)] = 4
+    """Requests for one order (C2)."""
+    deadline_s: AtLeastOne = 120
+    """How long one answer is waited for."""
+    price: str = ""
+    """For a million tokens in and out, as ``3.00/15.00``; with it the cost goes on record."""
+
+
 class ToolSection(_Strict, frozen=True, kw_only=True):
     """Tool ladder (B2), best rung first."""
 
     ladder: tuple[RungName, ...] = ("browser",)
     mcp: McpTransport | None = None
+    computer_use: ModelSection | None = None
 
 
 class BrowserSection(_Strict, frozen=True, kw_only=True):
@@ -312,6 +325,13 @@ def _refuse_wrong_ladder(config: Config, path: Path) -> None:
             file=str(path),
             line=line_of(path, "tools", "mcp") or line_of(path, "tools", "ladder"),
             remedy="give tools.mcp exactly one of command and url",
+        )
+    if "computer_use" in tools.ladder and tools.computer_use is None:
+        raise ConfigError(
+            "tools.ladder lists computer_use, and tools.computer_use does not say whose model sees and points",
+            file=str(path),
+            line=line_of(path, "tools", "ladder"),
+            remedy="give tools.computer_use.provider (openai, anthropic or gemini), or take the rung off the ladder",
         )
 
 

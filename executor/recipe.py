@@ -107,6 +107,15 @@ class StepSection(_Strict, frozen=True, kw_only=True):
     """False for steps whose target carries no bill (a search field)."""
 
 
+class VisionSection(_Strict, frozen=True, kw_only=True):
+    """The action as a model is asked for it: the ``computer_use`` rung. ``{bill_id}`` is filled in."""
+
+    goal: str = ""
+    """In words, also with ``{counterparty}`` and ``{month}``; the action's name when empty."""
+    start: str = ""
+    """Path to open first; that of the first step when empty."""
+
+
 class ActionSection(_Strict, frozen=True, kw_only=True):
     """One business action."""
 
@@ -122,6 +131,7 @@ class ActionSection(_Strict, frozen=True, kw_only=True):
     """Statuses from which it may start; empty: any but its own."""
     readback: tuple[ReadbackSource, ...] = ()
     """Sources that decide about it; empty: all that the policy lists."""
+    vision: VisionSection | None = None
     steps: list[StepSection]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from domain.errors import ConfigError
 
 if TYPE_CHECKING:
-    from executor.recipe import Recipe, StepSection
+    from executor.recipe import Recipe, StepSection, VisionSection
 
 _SHOWN = ("bill_id", "status", "counterparty", "amount", "currency", "month")
 """What a detail page must show to be a readback source."""
@@ -37,6 +37,8 @@ def refuse_contradictions(recipe: Recipe, file: str) -> None:
                 file=file,
                 remedy=f"known actions: {', '.join(sorted(recipe.actions))}",
             )
+        if action.vision is not None:
+            _refuse_words_of_vision(action.vision, name, file)
         for number, step in enumerate(action.steps, 1):
             if bool(step.goto) == (step.do is not None):
                 raise ConfigError(
@@ -73,6 +75,18 @@ def _refuse_half_languages(recipe: Recipe, file: str) -> None:
                 file=file,
                 remedy="add the text that the detail page shows for it",
             )
+
+
+def _refuse_words_of_vision(vision: VisionSection, name: str, file: str) -> None:
+    for key, text, known in (("goal", vision.goal, _PLACEHOLDERS), ("start", vision.start, ("bill_id",))):
+        try:
+            text.format(**dict.fromkeys(known, "x"))
+        except (KeyError, IndexError, ValueError) as error:
+            raise ConfigError(
+                f"vision.{key} of {name} is {text!r}, whose placeholder {error} nothing fills in",
+                file=file,
+                remedy=f"use {', '.join(known)}; a bare brace is written twice",
+            ) from error
 
 
 def _refuse_unknown_placeholders(

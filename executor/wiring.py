@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Playwright, sync_playwright
 
 from domain.errors import ConfigError
 from domain.ids import TenantId
-from domain.policy import ActionRule, ReadbackSource
+from domain.policy import ActionRule, ReadbackSource, RungName
 from domain.policy_rules import WriteRule
 from executor.config import Config, Secret, digest, rules_of, secret_of
 from executor.detail_readback import DetailReadback, PageMap
@@ -22,14 +22,17 @@ from executor.notify import configured
 from executor.readback import ApiReadback, HttpSession, Readback, ReadLane
 from executor.recipe import Recipe, load_recipe
 from executor.runtime.batch import Setting
+from executor.runtime.jobs import Runner
 from executor.runtime.kit import UTC, Kit
 from executor.runtime.system import SystemClock, SystemIds
+from executor.runtime.vision import Around, vision_rung
 from executor.settlement_readback import Booking, Meaning, SettlementMonth, SettlementReadback
 from executor.store.blobs import open_blobs
 from executor.store.log import open_record
 from executor.tools.browser import BrowserTool
 from executor.tools.browser_hands import BrowserHands
 from executor.tools.chromium import choose_chromium, find_chromium, launch
+from executor.tools.computer_use import VisionHands
 from executor.tools.opening import callers_of, check_readbacks
 from executor.write_rules import write_rules, zone_of
 from projections.settlement.importer import read_settlement
@@ -79,8 +82,10 @@ def open_target(config: Config, config_path: Path) -> Target:
 class Workshop:
     """Everything that is open while an executor works; a context manager that closes it all."""
 
-    def __init__(self, target: Target, *, store: str, blobs: str) -> None:
+    def __init__(self, target: Target, *, store: str, blobs: str, own_model: bool = True) -> None:
+        """``own_model``: the configured model, if the ladder has one, takes part; else the caller brings another."""
         self.target = target
+        self._own_model = own_model
         self._store = store
         self._blobs = blobs
         self._stack = contextlib.ExitStack()
@@ -130,7 +135,21 @@ class Workshop:
             zone=target.zone,
             ladder=config.tools.ladder,
             callers=callers_of(config, target.recipe, target.service_secret, self._stack),
+            runners=self._runners(session),
         )
+
+    def _runners(self, session: HttpSession) -> Mapping[RungName, Callable[[], Runner]]:
+        """The model's rung, where the ladder has it."""
+        config, section = self.target.config, self.target.config.tools.computer_use
+        if section is None or "computer_use" not in config.tools.ladder or not self._own_model:
+            return {}
+        around = Around(
+            kit=self.kit,
+            open_hands=self.vision_hands,
+            session=session,
+            writer=config.target.service.account,
+        )
+        return {"computer_use": vision_rung(section, around, self._stack)}
 
     def http_session(self) -> HttpSession:
         """A session of the readback account."""
@@ -247,20 +266,32 @@ class Workshop:
             hands.close()
 
     def _new_hands(self) -> BrowserHands:
-        config, recipe = self.target.config, self.target.recipe
-        section = config.browser
-        tool = BrowserTool.open(
+        config = self.target.config
+        return BrowserHands(
+            self._new_tool(),
+            form=self.target.recipe.login_form(config.target.origin),
+            account=config.target.service.account,
+            secret=self.target.service_secret,
+        )
+
+    def vision_hands(self) -> VisionHands:
+        """A fresh page that a model's points are turned into elements on; not logged in yet."""
+        config = self.target.config
+        return VisionHands(
+            self._new_tool(),
+            form=self.target.recipe.login_form(config.target.origin),
+            account=config.target.service.account,
+            secret=self.target.service_secret,
+        )
+
+    def _new_tool(self) -> BrowserTool:
+        config, section = self.target.config, self.target.config.browser
+        return BrowserTool.open(
             self.browser(),
-            recipe.site_rules(config.target.origin),
+            self.target.recipe.site_rules(config.target.origin),
             clock=SystemClock(),
             viewport=(section.viewport_width, section.viewport_height),
             locale=LOCALES.get(config.target.language, "en-US"),
-        )
-        return BrowserHands(
-            tool,
-            form=recipe.login_form(config.target.origin),
-            account=config.target.service.account,
-            secret=self.target.service_secret,
         )
 
     def watched_pages(self, count: int) -> tuple[BrowserTool, ...]:

@@ -15,21 +15,18 @@ from domain.ids import PrincipalId, RunId, TaskId, TenantId
 from domain.run import Limits
 from domain.values import Intent, to_minor
 from executor.models.base import SafetyCheck
-from executor.models.conversation import Acknowledge, Conversation, Price
-from executor.models.registry import PROVIDERS, Chosen, choose
+from executor.models.conversation import Acknowledge, Conversation
+from executor.models.registry import PROVIDERS, Chosen, choose, price_of
 from executor.models.transport import HttpTransport, RecordedTransport, RecordingTransport, Transport
 from executor.orders import Batch, WorkOrder, derived_id
-from executor.receivers.base import Expected, Receiver
+from executor.receivers.base import Expected
 from executor.receivers.file import FileReceiver
-from executor.receivers.registry import RECEIVERS, Asked
 from executor.runtime.batch import BatchResult, BatchRunner
-from executor.runtime.goals import Goal, ReadbackGoal, ReceiverGoal
+from executor.runtime.goals import Goal, ReceiverGoal
 from executor.runtime.kit import Kit
 from executor.runtime.loop import Drive, ModelRunner
-from executor.runtime.system import SystemClock
-from executor.tools.browser import BrowserTool
-from executor.tools.computer_use import VisionHands
-from executor.wiring import LOCALES, Workshop
+from executor.runtime.vision import FreshHands, first_path, goal_of
+from executor.wiring import Workshop
 
 F = TypeVar("F", bound=Callable[..., Any])
 USUAL_DEADLINE_S = 120.0
@@ -124,7 +121,8 @@ class ModelAsk:
 
 def run_goal(workshop: Workshop, ask: ModelAsk, *, second_look: bool = True) -> BatchResult:
     """Drive one task by a model; what it says is recorded, what it does is guarded."""
-    chosen = choose(str(ask.provider), price=_price(ask), needs_key=ask.replay is None)
+    price = price_of(ask.price or "", "--price")
+    chosen = choose(str(ask.provider), price=price, needs_key=ask.replay is None)
     transport = _transport(ask, chosen)
     try:
         return _run(workshop, ask, chosen, transport, second_look=second_look)
@@ -137,10 +135,10 @@ def _run(
 ) -> BatchResult:
     kit = workshop.kit()
     order = _order(kit, ask)
-    hands = FreshHands(workshop)
+    hands = FreshHands(workshop.vision_hands)
     drive = Drive(
         goal=str(ask.goal),
-        start=ask.start or _first_path(kit, order.intent.action),
+        start=ask.start or first_path(kit.recipe.actions[order.intent.action]),
         done=_goal(workshop, kit, order.intent, ask),
         longest_px=chosen.longest_px,
         acknowledge=_acknowledge(workshop, ask),
@@ -149,7 +147,7 @@ def _run(
     runner = ModelRunner(
         kit, hands, lambda: Conversation(chosen.dialect, transport, chosen.endpoint, limits), drive
     )
-    kit = replace(kit, ladder=("computer_use",), runners={"computer_use": runner.run})
+    kit = replace(kit, ladder=("computer_use",), runners={"computer_use": lambda: runner.run})
     name = order.reference
     batch = Batch(
         name=name, tenant=kit.tenant, run_id=RunId(derived_id("run", kit.tenant, name)), orders=(order,)
@@ -162,48 +160,6 @@ def _run(
         hands.close()
 
 
-class FreshHands:
-    """A fresh context with a log-in of its own, opened when the first action needs it (C7)."""
-
-    def __init__(self, workshop: Workshop) -> None:
-        self._workshop = workshop
-        self._made: VisionHands | None = None
-
-    def __call__(self) -> VisionHands:
-        """The hands, logged in; the same ones until ``close``."""
-        if self._made is None:
-            target, config = self._workshop.target, self._workshop.target.config
-            tool = BrowserTool.open(
-                self._workshop.browser(),
-                target.recipe.site_rules(config.target.origin),
-                clock=SystemClock(),
-                viewport=(config.browser.viewport_width, config.browser.viewport_height),
-                locale=LOCALES.get(config.target.language, "en-US"),
-            )
-            self._made = VisionHands(
-                tool,
-                form=target.recipe.login_form(config.target.origin),
-                account=config.target.service.account,
-                secret=target.service_secret,
-            )
-            self._made.log_in()
-        return self._made
-
-    def close(self) -> None:
-        """End the context."""
-        if self._made is not None:
-            self._made.close()
-
-
-def _price(ask: ModelAsk) -> Price | None:
-    if ask.price is None:
-        return None
-    try:
-        return Price.parse(ask.price)
-    except ValueError as error:
-        raise ConfigError(f"--price: {error}", remedy="write it as 3.00/15.00") from None
-
-
 def _transport(ask: ModelAsk, chosen: Chosen) -> Transport:
     if ask.replay is not None:
         return RecordedTransport.open(ask.replay)
@@ -213,10 +169,6 @@ def _transport(ask: ModelAsk, chosen: Chosen) -> Transport:
     return RecordingTransport(
         http, ask.save_conversation, provider=chosen.dialect.name, secrets=(chosen.endpoint.key,)
     )
-
-
-def _first_path(kit: Kit, action: str) -> str:
-    return next((step.goto for step in kit.recipe.actions[action].steps if step.goto), "/")
 
 
 def _order(kit: Kit, ask: ModelAsk) -> WorkOrder:
@@ -266,20 +218,8 @@ def _goal(workshop: Workshop, kit: Kit, intent: Intent, ask: ModelAsk) -> Goal:
     """Who is asked whether the goal is reached: a file, the target's receiver, or its first readback source."""
     if ask.receiver_file is not None:
         return ReceiverGoal(FileReceiver(ask.receiver_file), Expected(fields=_expected(ask)))
-    config, recipe = workshop.target.config, workshop.target.recipe
-    make: Callable[[Asked], tuple[Receiver, Expected]] | None = RECEIVERS.get(recipe.name)
-    if make is None:
-        return ReadbackGoal(kit.readbacks[0], intent)
-    receiver, expected = make(
-        Asked(
-            session=workshop.http_session(),
-            intent=intent,
-            code=recipe.actions[intent.action].code,
-            writer=config.target.service.account,
-            known=kit.readbacks[0].read(intent.bill_id).extra,
-        )
-    )
-    return ReceiverGoal(receiver, expected)
+    writer = workshop.target.config.target.service.account
+    return goal_of(kit, workshop.http_session(), intent, writer=writer)
 
 
 def _expected(ask: ModelAsk) -> dict[str, str]:

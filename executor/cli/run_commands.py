@@ -72,7 +72,7 @@ def run(
     target = open_target(config, config_path)
     where = places(store, blobs, config_path)
     batch = None if by_model or batch_path is None else load_batch(batch_path, dict(target.rules))
-    with Workshop(target, store=where.store, blobs=where.blobs) as workshop:
+    with Workshop(target, store=where.store, blobs=where.blobs, own_model=batch is not None) as workshop:
         if batch is None:
             result = run_goal(workshop, ask, second_look=not no_second_look)
         else:

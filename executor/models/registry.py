@@ -92,6 +92,16 @@ class Chosen:
     longest_px: int
 
 
+def price_of(text: str, name: str) -> Price | None:
+    """A price as ``3.00/15.00``, ``None`` when there is none; ``ConfigError`` says that ``name`` is wrong."""
+    if not text:
+        return None
+    try:
+        return Price.parse(text)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}", remedy="write it as 3.00/15.00") from None
+
+
 def _first(names: tuple[str, ...], environment: Mapping[str, str]) -> str:
     return next((environment[name] for name in names if environment.get(name)), "")
 

@@ -59,7 +59,7 @@ def climb(kit: Kit, hands: Callable[[], Hands], job: Job) -> Ended:
 
 def _open(kit: Kit, hands: Callable[[], Hands], rung: RungName) -> Runner:
     if rung in kit.runners:
-        return kit.runners[rung]
+        return kit.runners[rung]()
     if rung == "browser":
         return StepRunner(kit, hands()).run
     if rung in kit.callers:

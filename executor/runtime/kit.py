@@ -117,8 +117,8 @@ class Kit:
     """Configured order of the rungs, best first (B2)."""
     callers: Mapping[RungName, Callable[[], Caller]] = field(default_factory=dict)
     """Rungs without a screen, opened when an order needs them."""
-    runners: Mapping[RungName, Runner] = field(default_factory=dict)
-    """Rungs with a runner of their own (a model's loop)."""
+    runners: Mapping[RungName, Callable[[], Runner]] = field(default_factory=dict)
+    """Rungs with a runner of their own (a model's loop), opened for each job; ``WorldError``: the rung is lost."""
 
     def keep(self, frame: Frame, role: FrameRole) -> FrameRef:
         """Store a frame's bytes and name it."""

@@ -127,7 +127,7 @@ class Practice:
         """Let the model try to reach the goal, through the orchestrator."""
         drive = Drive(goal=goal, start="/cases/{bill_id}", done=self.goal, acknowledge=self.acknowledge)
         runner = ModelRunner(self.kit, self._hands, self._talk, drive)
-        kit = replace(self.kit, runners={"computer_use": runner.run})
+        kit = replace(self.kit, runners={"computer_use": lambda: runner.run})
         batch = Batch(
             name=self.name,
             tenant=TENANT,

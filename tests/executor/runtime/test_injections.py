@@ -22,7 +22,6 @@ from domain.budgets import Budget
 from domain.ids import RunId, task_stream
 from domain.run import Limits
 from domain.values import Intent
-from executor.cli.model_command import FreshHands
 from executor.config import Secret, load_config
 from executor.models.base import ModelRequest
 from executor.models.conversation import Conversation, Endpoint
@@ -33,6 +32,7 @@ from executor.orders import WorkOrder, derived_id
 from executor.receivers.registry import RECEIVERS, Asked
 from executor.runtime.goals import ReadbackGoal, ReceiverGoal
 from executor.runtime.loop import Drive, ModelRunner
+from executor.runtime.vision import FreshHands
 from executor.sandbox import story
 from executor.sandbox.portal.server import PortalThread
 from executor.wiring import Workshop, open_target
@@ -160,7 +160,7 @@ class Stage:
         kit = replace(
             kit,
             ladder=("computer_use",),
-            runners={"computer_use": runner.run},
+            runners={"computer_use": lambda: runner.run},
             budget=Budget(max_steps=12),
             readback_deadline_s=0.3,
         )
@@ -185,7 +185,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
             person.process(pending[2]["id"])
         target = open_target(config, config_path)
         with Workshop(target, store=f"sqlite:///{folder / 'record.db'}", blobs=str(folder / "blobs")) as shop:
-            hands = FreshHands(shop)
+            hands = FreshHands(shop.vision_hands)
             yield Stage(portal, shop, hands, *pending[:3])
             hands.close()
 
