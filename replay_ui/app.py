@@ -23,8 +23,21 @@ from replay_ui.components.blocks import page_path, when
 from replay_ui.components.sheet import follow, take_followed
 from replay_ui.i18n import LANGUAGES, Words, choose
 from replay_ui.session import account, opened, readable_tenants, viewer
-from replay_ui.views import cases, chain, export, integrity, metrics, month, queue, replay, runs, search
+from replay_ui.views import (
+    alerts,
+    cases,
+    chain,
+    export,
+    integrity,
+    metrics,
+    month,
+    queue,
+    replay,
+    runs,
+    search,
+)
 from replay_ui.views.common import (
+    ALERTS,
     CASES,
     CHAIN,
     EXPORT,
@@ -49,6 +62,7 @@ PAGES: Final[dict[str, tuple[str, str, Callable[[View], None]]]] = {
     MONTH: ("month.title", ":material/account_balance:", month.page),
     CHAIN: ("chain.title", ":material/timeline:", chain.page),
     QUEUE: ("queue.title", ":material/person_alert:", queue.page),
+    ALERTS: ("alerts.title", ":material/notification_important:", alerts.page),
     METRICS: ("metrics.title", ":material/monitoring:", metrics.page),
     INTEGRITY: ("integrity.title", ":material/verified_user:", integrity.page),
     EXPORT: ("export.title", ":material/folder_zip:", export.page),
@@ -74,8 +88,10 @@ def main() -> None:
     words = Words(language())
     st.set_page_config(page_title="Proofreel", page_icon=icon(), layout="wide")
     st.html(_STYLE)
-    pages = {path: a_page(path, words) for path in PAGES}
-    current = st.navigation(list(pages.values()), position="sidebar" if viewer() else "hidden")
+    who = viewer()
+    counts = waiting(who) if who else {}
+    pages = {path: a_page(path, words, counts.get(path, 0)) for path in PAGES}
+    current = st.navigation(list(pages.values()), position="sidebar" if who else "hidden")
     followed = take_followed()
     if followed is not None and followed[0] in pages:
         path, parameters = followed
@@ -102,15 +118,26 @@ def language() -> str:
     return choose(asked, st.context.headers.get("Accept-Language"))
 
 
-def a_page(path: str, words: Words) -> st.Page:
-    """One page of the navigation."""
+def waiting(who: Viewer) -> dict[str, int]:
+    """How much waits on a page, for the navigation; nothing where it can't be known, because the page says why."""
+    try:
+        tenant = asked_tenant(readable_tenants(who))
+        desk = opened().desk
+        return {QUEUE: desk.count_waiting(tenant), ALERTS: len(desk.letters(tenant))} if tenant else {}
+    except ProofreelError:
+        return {}
+
+
+def a_page(path: str, words: Words, count: int = 0) -> st.Page:
+    """One page of the navigation, with how much waits there."""
     title, icon, content = PAGES[path]
+    shown = f"{words(title)} ({count:,})" if count else words(title)
 
     def run() -> None:
         framed(path, words, content)
 
     run.__name__ = path or "cases"
-    return st.Page(run, title=words(title), icon=icon, url_path=path or None, default=path == CASES)
+    return st.Page(run, title=shown, icon=icon, url_path=path or None, default=path == CASES)
 
 
 def framed(path: str, words: Words, content: Callable[[View], None]) -> None:
@@ -156,14 +183,20 @@ def sign_in(words: Words) -> None:
             st.button(words("sign_in.enter"), type="primary", on_click=st.login)
 
 
-def pick_tenant(tenants: list[TenantId]) -> TenantId | None:
+def asked_tenant(tenants: list[TenantId]) -> TenantId | None:
     """Tenant of the URL, else of the session, else the only or first one; None when the asked one isn't there."""
     asked = st.query_params.get("tenant") or st.session_state.get("tenant")
-    if asked and asked not in tenants:
+    if asked:
+        return TenantId(asked) if asked in tenants else None
+    return next(iter(tenants), None)
+
+
+def pick_tenant(tenants: list[TenantId]) -> TenantId | None:
+    """The asked tenant, kept for the session and in the URL; None when it isn't there."""
+    tenant = asked_tenant(tenants)
+    if tenant is None:
         st.session_state.pop("tenant", None)
-        return None
-    tenant = TenantId(asked) if asked else next(iter(tenants), None)
-    if tenant is not None:
+    else:
         st.session_state["tenant"] = tenant
         if st.query_params.get("tenant") != tenant:
             st.query_params["tenant"] = tenant

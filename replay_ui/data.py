@@ -23,6 +23,7 @@ from projections.views import metrics as metric_view
 from projections.views.approvals import Approvals, Pending, pending
 from projections.views.cases import CaseRow, Cases
 from projections.views.common import verdict_of
+from projections.views.dead_letters import DeadLetters, Letter, LettersRow, undelivered
 from projections.views.evidence_chain import BillChain, EvidenceChain, chain
 from projections.views.reconciliation import Reconciliation, reconcile
 from projections.views.runs import RunRow, Runs
@@ -176,6 +177,20 @@ class Desk(RecordDesk):
     def approvals(self, tenant: TenantId, *, now_us: int) -> tuple[Pending, ...]:
         """Requests that wait for a person's word."""
         return pending(self._rows(Approvals(), tenant, "open"), now_us=now_us)
+
+    def count_waiting(self, tenant: TenantId) -> int:
+        """How many approvals and takeovers wait for a person."""
+
+        def made() -> int:
+            asked = pending(self._rows(Approvals(), tenant, "open"), now_us=0)
+            return len(asked) + len(self._rows(TakeoverQueue(), tenant, "waiting"))
+
+        return self.answer("waiting", tenant, made).value
+
+    def letters(self, tenant: TenantId) -> tuple[tuple[LettersRow, Letter], ...]:
+        """Alerts that some channel has not had, oldest first."""
+        rows = self.answer("letters", tenant, lambda: self._rows(DeadLetters(), tenant, "undelivered")).value
+        return undelivered(rows)
 
     def cases(self, tenant: TenantId) -> tuple[CaseRow, ...]:
         """Kept differences of month ends, the newest month first."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 Resolution = Literal["effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do"]
 RESOLUTIONS: Final[tuple[Resolution, ...]] = get_args(Resolution)
@@ -43,6 +43,9 @@ class OperatorActions(Protocol):
 
     def take(self, tenant: str, task: str, *, person: str) -> None:
         """Own the task."""
+
+    def tell_again(self, tenant: str, task: str, *, position: int, person: str) -> Mapping[str, str]:
+        """Try the alert at ``position`` again where it was not delivered; channel → ``ok``, or what it failed with."""
 
     def resolve(self, tenant: str, task: str, *, resolution: Resolution, person: str, note: str) -> None:
         """Close the takeover with what was found and done."""

@@ -7,7 +7,7 @@ import importlib.util
 import os
 import signal
 import tempfile
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,7 +15,7 @@ import click
 
 from domain.errors import CommandRefused, ConfigError
 from domain.events import TakeoverResolved
-from domain.ids import TaskId, TenantId
+from domain.ids import TaskId, TenantId, task_stream
 from executor.approvals import answer
 from executor.casework import Casework, sign_off
 from executor.cli.common import (
@@ -30,11 +30,12 @@ from executor.cli.common import (
     tenant_option,
 )
 from executor.config import Config
+from executor.notify import configured as notifier_of
 from executor.openings import RecordedOpenings
 from executor.runtime.streams import TaskStream
 from executor.runtime.system import SystemClock, SystemIds
 from executor.store.log import RecordLog, open_record
-from executor.takeover import resolve, take
+from executor.takeover import resolve, take, tell_again
 from executor.yaml_source import load_yaml
 
 if TYPE_CHECKING:
@@ -90,6 +91,31 @@ class RecordedDecisions:
         """Own the task."""
         stream = self._stream(tenant, task, person)
         take(stream, stream.principal)
+
+    def tell_again(self, tenant: str, task: str, *, position: int, person: str) -> Mapping[str, str]:
+        """Try the alert again that the person saw, on the channels that have not had it."""
+        from projections.fold import run_keys
+        from projections.views.dead_letters import DeadLetters, undelivered
+
+        stream = self._stream(tenant, task, person)
+        events = self._log.stream(TenantId(tenant), task_stream(TaskId(task)))
+        found = undelivered(run_keys(DeadLetters(), events).values())
+        letter = next((letter for _, letter in found if letter.position == position), None)
+        if letter is None:
+            raise CommandRefused(
+                "alert.changed",
+                "it was tried or delivered in the meantime",
+                remedy="look at the alerts again",
+            )
+        alert = tell_again(
+            stream,
+            notifier_of(self._config.notify.webhook, self._config.notify.command),
+            kind=letter.kind,
+            severity=letter.severity,
+            message=letter.message,
+            channels=tuple(letter.failed),
+        )
+        return alert.delivered
 
     def resolve(self, tenant: str, task: str, *, resolution: Resolution, person: str, note: str) -> None:
         """Close the takeover."""

@@ -38,7 +38,7 @@ PAGE_ROWS: Final = 100
 CHOICES: Final = 200
 """Options of a list to choose from; older ones are found by a search or a link."""
 CASES, RUNS, REPLAY, MONTH, CHAIN, QUEUE = "", "runs", "replay", "month", "chain", "queue"
-METRICS, INTEGRITY, EXPORT, SEARCH = "metrics", "integrity", "export", "search"
+METRICS, INTEGRITY, EXPORT, SEARCH, ALERTS = "metrics", "integrity", "export", "search", "alerts"
 """Paths of the pages; the desk opens with what waits."""
 
 _STATUS: Final[Mapping[str, Tone]] = {

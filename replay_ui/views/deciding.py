@@ -14,6 +14,7 @@ from replay_ui.views.common import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from replay_ui.components.blocks import Tone
     from replay_ui.operator_actions import OperatorActions
 
 _SAID: Final = "_decision_said"
@@ -34,17 +35,18 @@ def who(view: View, people: Sequence[str]) -> tuple[str | None, str]:
     return person, note.strip()
 
 
-def decide(view: View, parameter: str, call: Callable[[], None]) -> None:
+def decide(view: View, parameter: str, call: Callable[[], tuple[Tone, str] | None]) -> None:
     """Carry a decision out; a refusal is shown where the decision was made.
 
-    ``parameter`` names what was decided on in the address; it is taken out once the decision is on record.
+    ``parameter`` names what was decided on in the address; it is taken out once the decision is on record. ``call``
+    may say what came of it, with its tone; else it is said that the decision is on record.
     """
     try:
-        call()
+        came = call()
     except ProofreelError as error:
         st.session_state[_SAID] = ("failed", view.words("queue.refused", why=str(error)))
     else:
-        st.session_state[_SAID] = ("ok", view.words("queue.recorded"))
+        st.session_state[_SAID] = came or ("ok", view.words("queue.recorded"))
         st.query_params.pop(parameter, None)
     st.rerun()
 

@@ -160,6 +160,14 @@ def stopped(run: RunBook) -> None:
     )
     made.observe(f"{STOPPED}-list-again")
     made.hand_over(due_in_us=-SECOND_US, reason="the target kept changing")
+    made.add(
+        e.AlertRaised(
+            kind="takeover",
+            severity="high",
+            message="the target kept changing",
+            delivered={"log": "ok", "webhook": "ConnectError, 3 tries"},
+        )
+    )
 
 
 def refund(run: RunBook) -> None:

@@ -27,6 +27,7 @@ PAGES = {
     "queue": "/queue",
     "approval": "/queue?task=task-refund",
     "takeover": "/queue?task=task-fake",
+    "alerts": "/alerts",
     "metrics": "/metrics",
     "integrity": "/integrity",
     "export": "/export?kind=log",

@@ -15,6 +15,7 @@ from executor.cli.serve_command import RecordedDecisions
 from executor.config import load_config
 from executor.store.log import open_record
 from tests.replay_ui.sample import Sample, make
+from tests.support.site import Answer, running_site
 
 ACME = TenantId("acme")
 CONFIG = """
@@ -66,6 +67,49 @@ def test_an_approval_is_recorded_as_the_persons(decisions: RecordedDecisions, sa
 def test_a_request_that_took_the_place_of_the_seen_one_is_not_granted(decisions: RecordedDecisions) -> None:
     with pytest.raises(CommandRefused, match=r"approval\.changed"):
         grant(decisions, "person:li.na", approval="approval-before")
+
+
+def undelivered(sample: Sample) -> list[tuple[int, int, dict[str, str]]]:
+    """Position, tries and failures of each dead letter."""
+    desk = sample.desk()
+    found = [(letter.position, letter.tries, letter.failed) for _, letter in desk.letters(ACME)]
+    desk.close()
+    return found
+
+
+def test_an_alert_is_tried_again_under_the_persons_name_until_it_is_delivered(
+    sample: Sample, tmp_path: Path
+) -> None:
+    path = tmp_path / "proofreel.yaml"
+    ((seen, tries, failed),) = undelivered(sample)
+    assert (tries, failed) == (1, {"webhook": "ConnectError, 3 tries"})
+    with running_site() as site, open_record(sample.store) as log:
+        path.write_text(f"{CONFIG}notify: {{webhook: '{site.url}/hook'}}\n", encoding="utf-8")
+        decisions = RecordedDecisions(load_config(path), log)
+        site.answers["/hook"] = Answer(500)
+        went = decisions.tell_again("acme", "task-stopped", position=seen, person="person:chen.jie")
+        assert went == {"webhook": "HTTPStatusError, 3 tries"}
+        ((now, tries, failed),) = undelivered(sample)
+        assert (tries, failed) == (2, {"webhook": "HTTPStatusError, 3 tries"})
+        with pytest.raises(CommandRefused, match=r"alert\.changed"):
+            decisions.tell_again("acme", "task-stopped", position=seen, person="person:chen.jie")
+        site.answers["/hook"] = Answer(200)
+        assert decisions.tell_again("acme", "task-stopped", position=now, person="person:chen.jie") == {
+            "webhook": "ok"
+        }
+    assert undelivered(sample) == []
+    desk = sample.desk()
+    last = [one for one in desk.reader.events(ACME) if one.name == "alert.raised"][-1]
+    desk.close()
+    assert last.envelope.principal == "person:chen.jie"
+
+
+def test_an_alert_of_another_tenant_is_not_tried_by_somebody_who_does_not_act_there(
+    decisions: RecordedDecisions, sample: Sample
+) -> None:
+    ((seen, *_),) = undelivered(sample)
+    with pytest.raises(CommandRefused, match=r"person\.tenant"):
+        decisions.tell_again("acme", "task-stopped", position=seen, person="person:wang.lei")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -25,6 +25,7 @@ class Heard:
 
     calls: list[tuple[object, ...]] = field(default_factory=list)
     refuse: bool = False
+    went: dict[str, str] = field(default_factory=lambda: {"webhook": "ok"})
 
     def people(self, tenant: str) -> Sequence[str]:
         return ["person:li.na", "svc:acme-batch"] if tenant == "acme" else []
@@ -48,6 +49,12 @@ class Heard:
 
     def take(self, tenant: str, task: str, *, person: str) -> None:
         self.calls.append((tenant, task, person))
+
+    def tell_again(self, tenant: str, task: str, *, position: int, person: str) -> Mapping[str, str]:
+        if self.refuse:
+            raise CommandRefused("alert.changed", "it was tried in the meantime")
+        self.calls.append((tenant, task, position, person))
+        return self.went
 
     def resolve(self, tenant: str, task: str, *, resolution: str, person: str, note: str) -> None:
         self.calls.append((tenant, task, resolution, person, note))
