@@ -16,7 +16,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO, Self
+from io import FileIO
+from typing import Self
 
 from projections.exports.verify import layout
 from projections.exports.verify.zipformat import Member, central_entry, end_record, local_header
@@ -49,7 +50,8 @@ class Refused(Exception):
 class Archive:
     """The members of a bundle by their path within its folder."""
 
-    file: BinaryIO
+    file: FileIO
+    """Without a buffer: each piece is read into its place."""
     base: str
     """Folder that holds everything."""
     members: dict[str, Member] = field(default_factory=dict)
@@ -75,6 +77,14 @@ class Archive:
             at += len(data)
             yield data
 
+    def read_into(self, path: str, at: int, buffer: memoryview) -> int:
+        """Fill ``buffer`` from a place within the member ``path``; the number of bytes, which is never 0."""
+        self.file.seek(at)
+        count = self.file.readinto(buffer)
+        if not count:
+            raise Refused(f"{path} is cut off", file=path)
+        return count
+
     def read(self, path: str, *, limit: int) -> bytes:
         """All of a small member; ``Refused`` above ``limit`` bytes."""
         if self.size(path) > limit:
@@ -93,7 +103,7 @@ class Archive:
             raise Refused(f"the last line of {path} is cut off", file=path)
 
     @classmethod
-    def open(cls, file: BinaryIO) -> Self:
+    def open(cls, file: FileIO) -> Self:
         """Check the whole shape of the file; ``Refused`` names the first thing that is not as it must be."""
         try:
             with zipfile.ZipFile(file) as reader:
@@ -156,7 +166,7 @@ def _refuse_strangers(name: str, base: str) -> None:
         raise Refused(f"{ascii(path)[:200]}: a bundle has no such file", file=path)
 
 
-def _require_canonical(file: BinaryIO, members: list[Member], start: int) -> None:
+def _require_canonical(file: FileIO, members: list[Member], start: int) -> None:
     """Compare every byte that isn't content with the only one possible."""
     order = [layout.member_order(member.name.partition("/")[2]) for member in members]
     if order != sorted(order):
