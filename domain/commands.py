@@ -192,6 +192,13 @@ class RaiseAlert:
 
 
 @dataclass(frozen=True, slots=True)
+class Attach:
+    """Keep the browser's own trace with the task."""
+
+    fact: e.TraceAttached
+
+
+@dataclass(frozen=True, slots=True)
 class Converse:
     """Keep what was said to a model, what it said, and who let its warning pass."""
 
@@ -231,6 +238,7 @@ Command = (
     | Compensate
     | ReportCompensation
     | RaiseAlert
+    | Attach
     | Converse
     | Seal
 )

@@ -182,7 +182,7 @@ def _evolve_outcome(state: TaskState, event: e.Event) -> TaskState:
             return replace(state, status="compensated", compensating=False)
         case e.CompensationFailed():
             return replace(_undoing_over(state), status="compensation_failed")
-        case e.AlertRaised() | e.ModelRequested() | e.ModelResponded() | e.SafetyAcknowledged():
+        case e.AlertRaised() | e.TraceAttached() | e.ModelRequested() | e.ModelResponded() | e.SafetyAcknowledged():
             return state  # words move nothing
         case (
             e.RunStarted()

@@ -57,7 +57,7 @@ def decide(command: c.Command, state: TaskState) -> tuple[e.TaskEvent, ...]:
                 "a task claims its own effect and no other",
             )
             return (command.fact,)
-        case c.Observe() | c.RaiseAlert() | c.Converse():
+        case c.Observe() | c.RaiseAlert() | c.Attach() | c.Converse():
             require(state, state.status != "new", "task.unknown", "there is no such task")
             return (command.fact,)
         case c.Propose() | c.Judge() | c.Attempt() | c.Report():

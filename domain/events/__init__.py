@@ -32,6 +32,7 @@ from domain.events.evidence import (
     ReadbackInconclusive,
     ReadbackMismatched,
     SettlementImported,
+    TraceAttached,
 )
 from domain.events.model import ModelRequested, ModelResponded, SafetyAcknowledged
 from domain.events.privacy import (
@@ -91,6 +92,7 @@ TaskEvent = (
     | ApprovalDenied
     | ApprovalLapsed
     | ObservationRecorded
+    | TraceAttached
     | ReadbackConfirmed
     | ReadbackMismatched
     | ReadbackInconclusive
@@ -194,6 +196,7 @@ __all__ = [
     "TaskReopened",
     "TaskSealed",
     "TaskSucceeded",
+    "TraceAttached",
     "all_names",
     "fact",
     "name_of",

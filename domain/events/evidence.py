@@ -30,6 +30,23 @@ class ObservationRecorded:
     """Passive signs of trouble: ``http_401``, ``login_form``, ``permission_dialog``, …"""
 
 
+@fact("trace.attached")
+class TraceAttached:
+    """The browser's trace of a task's steps was kept, without secrets, as its tool's own viewer opens it (B12)."""
+
+    blob: Sha256
+    """ZIP."""
+    tool: str
+    """What recorded it: ``playwright 1.65.2``."""
+    octets: int
+    calls: int
+    """Calls of the tool that it shows."""
+    masked: int
+    """Places at which something secret stood."""
+    left_out: tuple[str, ...] = ()
+    """What such a trace may hold and this one doesn't: ``bodies``, ``sources``, ``snapshots``."""
+
+
 @fact("readback.confirmed")
 class ReadbackConfirmed:
     """A source independent of the writing session shows the intended state."""

@@ -210,6 +210,8 @@ class _Draft:
             pieces[layout.WITHHELD] = piece_of(_plain(self._withheld))
         for sha256 in references.documents:
             pieces[f"data/documents/{sha256}.dat"] = _piece_of_blob(blobs, Sha256(sha256))
+        for sha256 in references.traces:
+            pieces[f"data/traces/{sha256}.zip"] = _piece_of_blob(blobs, Sha256(sha256))
         for sha256, name in references.settlement.items():
             pieces[layout.settlement_path(sha256, name)] = _piece_of_blob(blobs, Sha256(sha256))
         for name, data in self._extras.attachments.items():

@@ -35,6 +35,7 @@ Category = Literal[
 _CATEGORIES: dict[str, Category] = {
     "task": "task",
     "observation": "frame",
+    "trace": "frame",
     "guard": "verdict",
     "approval": "approval",
     "action": "attempt",
@@ -97,6 +98,10 @@ class WriteEvidence(Row, frozen=True, array_like=True):
     readback: Literal["", "confirmed", "mismatched", "inconclusive"] = ""
     """Last word of an independent source."""
     compensation: Literal["", "started", "confirmed", "failed"] = ""
+    trace: str = ""
+    """SHA-256 of the browser's trace that shows it, when one was kept."""
+    trace_position: int = 0
+    """Of its ``trace.attached``."""
 
 
 class ChainRow(Row, frozen=True, array_like=True):
@@ -147,7 +152,7 @@ class EvidenceChain:
     """Fold into ``ChainRow``; grouped by bill."""
 
     name = "evidence_chain"
-    version = 2
+    version = 3
     row_type = ChainRow
 
     key = staticmethod(task_of)
@@ -324,7 +329,19 @@ def _write(view: ChainRow, recorded: Recorded) -> ChainRow:
         case e.CompensationStarted() | e.CompensationConfirmed() | e.CompensationFailed():
             return _undo(view, event)
         case _:
-            return view
+            return _traced(view, recorded, event) if isinstance(event, e.TraceAttached) else view
+
+
+def _traced(view: ChainRow, recorded: Recorded, event: e.TraceAttached) -> ChainRow:
+    """A trace shows its run's latest writes: those that did the task, or those that undid it."""
+    side = (recorded.envelope.run_id or "", view.writes[-1].undoing)
+    shown = (
+        replace(write, trace=event.blob, trace_position=recorded.row.position)
+        if (write.run_id, write.undoing) == side and not write.trace
+        else write
+        for write in view.writes
+    )
+    return replace(view, writes=tuple(shown))
 
 
 def _attempted(view: ChainRow, recorded: Recorded, event: e.ActionAttempted) -> WriteEvidence:

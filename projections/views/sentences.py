@@ -32,6 +32,7 @@ _Step = (
 _Approval = e.ApprovalRequested | e.ApprovalGranted | e.ApprovalDenied | e.ApprovalLapsed
 _Evidence = (
     e.ObservationRecorded
+    | e.TraceAttached
     | e.ReadbackConfirmed
     | e.ReadbackMismatched
     | e.ReadbackInconclusive
@@ -192,6 +193,9 @@ def _evidence(event: _Evidence) -> str:
         case e.ObservationRecorded():
             signs = f", with signs of trouble: {', '.join(event.signals)}" if event.signals else ""
             return f"The screen “{event.title}” was seen{signs}."
+        case e.TraceAttached():
+            places = f", {event.masked} secret places taken out" if event.masked else ""
+            return f"The trace of {event.tool} was kept: {event.calls} calls{places}."
         case e.ReadbackConfirmed():
             return (
                 f"Read back from {event.source} as {event.account or 'an unnamed account'}: bill "

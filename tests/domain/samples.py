@@ -183,6 +183,14 @@ _EVIDENCE: tuple[e.Event, ...] = (
         tries=5,
         waited_us=750_000,
     ),
+    e.TraceAttached(
+        blob=_SHA,
+        tool="playwright 1.65.2",
+        octets=182_044,
+        calls=23,
+        masked=4,
+        left_out=("bodies", "sources"),
+    ),
     e.BillListFetched(blob=_SHA, rows=12, source="list", account="acme-reader"),
     e.SettlementImported(
         blob=_SHA,

@@ -79,6 +79,14 @@ def _steps() -> list[e.Event]:
 
 def _evidence() -> list[e.Event]:
     return [
+        e.TraceAttached(
+            blob=sha("trace"),
+            tool="playwright 1.65.2",
+            octets=9_000,
+            calls=7,
+            masked=2,
+            left_out=("bodies", "sources"),
+        ),
         e.ObservationRecorded(
             url="http://127.0.0.1:8800/bills",
             title="Difference bills",

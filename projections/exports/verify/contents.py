@@ -72,11 +72,13 @@ def check_screens(
 
 
 def check_documents(hashes: Mapping[str, str], record: Record, findings: Findings) -> None:
-    """Settlement files and other documents: exactly those that events name, with their bytes."""
+    """Settlement files, traces and other documents: exactly those that events name, with their bytes."""
     references = record.references
     wanted = {f"data/documents/{sha256}.dat": sha256 for sha256 in references.documents}
+    wanted |= {f"data/traces/{sha256}.zip": sha256 for sha256 in references.traces}
     wanted |= {layout.settlement_path(sha256, name): sha256 for sha256, name in references.settlement.items()}
-    there = {path for path in hashes if layout.SETTLEMENT.fullmatch(path) or layout.DOCUMENT.fullmatch(path)}
+    patterns = (layout.SETTLEMENT, layout.DOCUMENT, layout.TRACE)
+    there = {path for path in hashes if any(pattern.fullmatch(path) for pattern in patterns)}
     for path in sorted(there | set(wanted)):
         if path not in there:
             what = f"{path}, named by an event, is missing"
@@ -87,7 +89,9 @@ def check_documents(hashes: Mapping[str, str], record: Record, findings: Finding
         else:
             continue
         findings.problem(Problem(check="documents", what=what, file=path))
-    findings.conclude("documents", "integrity", f"{len(wanted)} settlement files and documents as received")
+    findings.conclude(
+        "documents", "integrity", f"{len(wanted)} settlement files, traces and documents as received"
+    )
 
 
 def check_findings(content: Mapping[str, Any], record: Record, head: Head, findings: Findings) -> None:

@@ -36,6 +36,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
             "6ba26c2ea142eae59de8c9f012358e31ad47c5e139d55923d598e715e9369ca1",
             "c5392efd04aba678a4ce94859a1689514c4bbba4d23dc7432bf7206580eea89e",
             "5d21f8bf7efe962e73bd1e9b5e2be2cd90cf49dfb47bcc94aed0786ca96948ba",
+            "9b5dbb5531778545229925a4bb4b9cd140ff29ebdfb2c6058d569ccd7060d65d",
         }
     ),
 }

@@ -11,6 +11,7 @@ the exporter's signature or reported as not proved.
     data/frames/             screens, named by their SHA-256
     data/settlement/         settlement files as received, named by their SHA-256
     data/documents/          other documents that events name
+    data/traces/             traces of the browser, named by their SHA-256
     data/findings.json       what the export is about, and the desk's conclusion
     data/withheld.json       what is proved to exist and not shown, with the reason; only if there is such a thing
     data/attachments/        reports that the exporter added
@@ -79,6 +80,7 @@ BASE = re.compile(r"proofreel-[0-9a-f]{16}")
 FRAME = re.compile(rf"data/frames/({_HASH})\.(png|webp)")
 SETTLEMENT = re.compile(rf"data/settlement/({_HASH})-({_SAFE})")
 DOCUMENT = re.compile(rf"data/documents/({_HASH})\.dat")
+TRACE = re.compile(rf"data/traces/({_HASH})\.zip")
 ATTACHED = re.compile(rf"data/attachments/{_SAFE}")
 PAGE_EVENTS = re.compile(r"data/page/events-\d{5}\.js")
 PAGE_FRAME = re.compile(rf"data/page/frames/({_HASH})\.js")
@@ -196,6 +198,7 @@ class References:
     frames: dict[str, str] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
     settlement: dict[str, str] = field(default_factory=dict)
+    traces: dict[str, str] = field(default_factory=dict)
 
     def note(self, event: Mapping[str, Any], label: str) -> None:
         """Take in one event (its JSON); ``KeyError`` or ``TypeError`` when it has another form."""
@@ -208,6 +211,8 @@ class References:
         for key in DOCUMENT_FIELDS.get(name, ()):
             if data.get(key):
                 self.documents.setdefault(_text(data[key]), label)
+        if name == "trace.attached":
+            self.traces.setdefault(_text(data["blob"]), label)
         if name == "settlement.imported":
             self.settlement.setdefault(_text(data["blob"]), _text(data["file_name"]))
 
@@ -233,7 +238,7 @@ def script(function: str, *arguments: object) -> bytes:
 
 def expected(path: str) -> bool:
     """True if a bundle may have a file of that name."""
-    patterns = (FRAME, SETTLEMENT, DOCUMENT, ATTACHED, PAGE_EVENTS, PAGE_FRAME)
+    patterns = (FRAME, SETTLEMENT, DOCUMENT, TRACE, ATTACHED, PAGE_EVENTS, PAGE_FRAME)
     return path in _FIXED or any(pattern.fullmatch(path) for pattern in patterns)
 
 
@@ -352,8 +357,5 @@ def page_head(
 
 def page_files(paths: Iterable[str]) -> Sequence[str]:
     """Those paths that the page links to."""
-    return [
-        path
-        for path in paths
-        if FRAME.match(path) or SETTLEMENT.match(path) or DOCUMENT.match(path) or ATTACHED.match(path)
-    ]
+    linked = (FRAME, SETTLEMENT, DOCUMENT, TRACE, ATTACHED)
+    return [path for path in paths if any(pattern.match(path) for pattern in linked)]

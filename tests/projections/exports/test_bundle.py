@@ -359,7 +359,7 @@ def test_every_hash_that_an_event_carries_has_a_decided_place() -> None:
         ("observation.recorded", "structure_sha256"),
         ("run.started", "config_sha256"),
     }
-    decided = no_file | {("settlement.imported", "blob")}
+    decided = no_file | {("settlement.imported", "blob"), ("trace.attached", "blob")}
     for table in (layout.FRAME_FIELDS, layout.DOCUMENT_FIELDS):
         decided |= {(name, key) for name, keys in table.items() for key in keys}
     found = set()
@@ -370,6 +370,32 @@ def test_every_hash_that_an_event_carries_has_a_decided_place() -> None:
             if "Sha256" in str(kind) or key.endswith("sha256"):
                 found.add((name, key))
     assert found == decided
+
+
+def test_a_trace_that_was_kept_with_a_task_is_in_its_bundle(tmp_path: Path) -> None:
+    made = make()
+    run = made.book.run("run-9")
+    task = run.task("task-9", intent("B9"))
+    trace = made.keep(b"PK\x05\x06" + b"\0" * 18)
+    task.add(
+        e.TraceAttached(
+            blob=trace, tool="playwright 1.65.2", octets=22, calls=3, masked=1, left_out=("bodies",)
+        )
+    )
+    path = tmp_path / "traced.zip"
+    export(made, path, scope=Scope("bill", "B9"))
+    with zipfile.ZipFile(path) as archive:
+        (member,) = (name for name in archive.namelist() if "/data/traces/" in name)
+        assert member.endswith(f"data/traces/{trace}.zip")
+        assert archive.read(member) == made.blobs[trace]
+        assert (
+            f"data/traces/{trace}.zip" in archive.read(member.split("/")[0] + "/data/page/head.js").decode()
+        )
+    assert not verify(path).problems
+    made.blobs[trace] = b"another"
+    export(made, tmp_path / "other.zip", scope=Scope("bill", "B9"))
+    report = verify(tmp_path / "other.zip")
+    assert [(one.check, one.file) for one in report.problems] == [("documents", f"data/traces/{trace}.zip")]
 
 
 def test_progress_counts_screens(made: Made, tmp_path: Path) -> None:

@@ -157,3 +157,28 @@ def test_every_event_about_a_task_is_in_one_chain_once_and_in_order(history: lis
     assert all(own == sorted(own) for own in positions)
     about = [recorded.row.position for recorded in history if recorded.envelope.task_id is not None]
     assert sorted(itertools.chain.from_iterable(positions)) == about
+
+
+def test_a_trace_belongs_to_the_writes_of_its_run_that_it_shows() -> None:
+    book = Book()
+    task = book.run("r1").task("t1", intent("B1"))
+    task.claim()
+    task.register()
+    for number in (1, 2):
+        task.observe(f"form-{number}")
+        action = task.propose(on=f"form-{number}", writes=True)
+        task.judge(action)
+        task.attempt(action)
+        task.execute(action)
+        if number == 1:
+            first = task.add(_trace("first"))
+    chained = chain_of(book)
+    assert [write.trace for write in chained.writes] == [sha("first"), ""]
+    assert chained.writes[0].trace_position == first.row.position
+    assert [item.category for item in chained.items if item.name == "trace.attached"] == ["frame"]
+    task.add(_trace("second"))
+    assert [write.trace for write in chain_of(book).writes] == [sha("first"), sha("second")]
+
+
+def _trace(name: str) -> e.TraceAttached:
+    return e.TraceAttached(blob=sha(name), tool="playwright 1.65.2", octets=9, calls=7, masked=2)
