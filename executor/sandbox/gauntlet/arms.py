@@ -26,8 +26,10 @@ from executor.sandbox.gauntlet.verdicts import Said
 ArmName = Literal["none", "published", "locator", "ours"]
 ARMS: Final[tuple[ArmName, ...]] = ("none", "published", "locator", "ours")
 MAX_TRIES: Final = 3
-FIND_LIMIT_MS: Final = 1_500
+FIND_LIMIT_MS: Final = 2_500
 """How long a loop waits for an element or for a toast."""
+OPEN_LIMIT_MS: Final = 15_000
+"""How long a page may take to open: a busy machine is no fault of a loop's."""
 QUIET_MS: Final = 90
 """How long a loop waits after a click, as the published settle time; not counted in its step."""
 LABEL_AT: Final = "([x, y]) => (document.elementFromPoint(x, y)?.closest('button,a')?.innerText ?? '').trim()"
@@ -76,6 +78,7 @@ class Loop:
         self._password = password
         self.page: Page = context.new_page()
         self.page.set_default_timeout(FIND_LIMIT_MS)
+        self.page.set_default_navigation_timeout(OPEN_LIMIT_MS)
         self.tally = Tally()
 
     def log_in(self) -> None:
