@@ -142,7 +142,7 @@ def encode_png(pixels: Pixels) -> bytes:
     stride = pixels.width * _CHANNELS
     lines = b"".join(b"\x00" + pixels.rgb[y * stride : (y + 1) * stride] for y in range(pixels.height))
     header = _HEADER.pack(pixels.width, pixels.height, *_RGB8)
-    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines, 9)), (b"IEND", b""))
+    parts = ((b"IHDR", header), (b"IDAT", zlib.compress(lines)), (b"IEND", b""))
     return _SIGNATURE + b"".join(_chunk(kind, data) for kind, data in parts)
 
 

@@ -19,7 +19,8 @@ from typing import Any, BinaryIO
 
 from domain import notes
 from domain.errors import ConfigError, IntegrityError
-from domain.ids import EventId, Sha256, TenantId
+from domain.ids import Sha256, TenantId
+from projections.exports import withhold
 from projections.exports.copying import Copied, Skeleton, copy_events, read_skeleton
 from projections.exports.ports import BlobSource, BundleSource
 from projections.exports.select import Scope, select
@@ -27,18 +28,9 @@ from projections.exports.verify import layout
 from projections.exports.verify.layout import Head
 from projections.exports.verify.trust import checkpoint_parts
 from projections.exports.zipwriter import Piece, Spool, ZipWriter, piece_of, replacing
+from projections.withholding import load
 
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """Why something is not shown."""
-
-    basis: str
-    """Rule or request that asks for it: ``GDPR Art. 17, request 2026-31``."""
-    by: str
-    """Who decided it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +47,6 @@ class Extras:
     """Signs a text as the exporter and gives the note; must be deterministic, as Ed25519 is."""
     attachments: Mapping[str, bytes] = field(default_factory=dict)
     """Reports by file name."""
-    withheld_events: Mapping[EventId, Reason] = field(default_factory=dict)
-    withheld_frames: Mapping[Sha256, Reason] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,24 +88,28 @@ def write_bundle(
         tenant: Whose log.
         scope: Tasks, a bill, a run, a month, or the whole log.
         case: A break with its causes, as plain data; what it names is shown too.
-        extras: Signatures, keys, attachments, what is withheld.
+        extras: Signatures, keys, attachments.
         progress: Called with the number of screens written and in all.
 
     Raises:
-        ConfigError: Nothing is known about what was asked for, or what was given beside it is malformed.
+        ConfigError: Nothing is known about what was asked for, what was given beside it is malformed, or a withheld
+            text would leave in another place.
         IntegrityError: The record or a blob is damaged; run ``proofreel fsck``.
     """
     extras = extras or Extras()
     selection = select(source, tenant, scope, case)
     skeleton = read_skeleton(source, tenant, extras.checkpoint)
+    inforce = load(source, tenant)
+    plan = withhold.plan(source, blobs, tenant, selection.streams, inforce, size=skeleton.size)
+    leaks = withhold.LeakCheck(inforce)
+    streams = tuple(sorted({*selection.streams, *plan.streams}))
     with contextlib.ExitStack() as stack:
         spools = Spool(), Spool(), Spool()
         for spool in spools:
             stack.callback(spool.close)
-        copied = copy_events(
-            source, tenant, selection.streams, skeleton, frozenset(extras.withheld_events), spools
-        )
-        draft = _Draft(tenant, scope, case, skeleton, copied, extras)
+        copied = copy_events(source, tenant, streams, skeleton, plan.shown, leaks, spools)
+        leaks.require_none()
+        draft = _Draft(tenant, scope, case, skeleton, copied, extras, plan)
         file = stack.enter_context(replacing(out)) if isinstance(out, Path) else out
         return draft.write(file, blobs, progress)
 
@@ -131,28 +125,30 @@ class _Draft:
         skeleton: Skeleton,
         copied: Copied,
         extras: Extras,
+        plan: withhold.Plan,
     ) -> None:
+        masks = plan.inforce.masks
         self._scope = scope
+        self._plan = plan
+        self._leaks = withhold.LeakCheck(plan.inforce)
         self._skeleton = skeleton
         self._copied = copied
         self._extras = extras
         self._head = Head(tenant=tenant, size=skeleton.size, root=skeleton.root.hex(), streams=copied.streams)
-        self._findings = {"case": None if case is None else dict(case), "scope": asdict(scope)}
+        self._findings = {
+            "case": None if case is None else masks.plain(dict(case)),
+            "scope": masks.plain(asdict(scope)),
+        }
         self._findings_bytes = _plain(self._findings)
         self._base = layout.base_name(self._head, self._findings_bytes)
-        self._withheld: dict[str, dict[str, Any]] = {
-            "events": {name: asdict(reason) for name, reason in extras.withheld_events.items()},
-            "frames": {name: asdict(reason) for name, reason in extras.withheld_frames.items()},
-        }
-        strangers = set(extras.withheld_frames) - set(copied.references.frames)
-        if strangers:
-            raise ConfigError(f"screen {min(strangers)} can't be withheld: it isn't part of this export")
+        self._withheld = plan.statement()
 
     def write(self, file: BinaryIO, blobs: BlobSource, progress: Progress | None) -> BundleInfo:
         """Write everything; screens come first, so that each is read once."""
         archive = ZipWriter(file, self._base)
         scripts = self._write_screens(archive, blobs, progress)
         pieces = self._payload(blobs, archive, scripts) | self._proof()
+        self._leaks.require_none()
         payload = {path: piece.sha256 for path, piece in pieces.items() if path.startswith("data/")}
         octets = sum(archive.sizes.values()) + sum(pieces[path].size for path in payload)
         payload |= archive.hashes
@@ -177,48 +173,57 @@ class _Draft:
     def _write_screens(
         self, archive: ZipWriter, blobs: BlobSource, progress: Progress | None
     ) -> dict[str, bytes] | None:
-        """Write each screen that events name; scripts with the same for the page, None when they'd be too much."""
-        names = self._copied.references.frames
-        wanted = sorted(set(names) - set(self._extras.withheld_frames))
+        """Write each screen that events name, then what stands instead of withheld ones.
+
+        Gives scripts with the same for the page, None when they'd be too much.
+        """
+        names, plan = self._copied.references.frames, self._plan
+        files = [(sha256, "data/frames") for sha256 in sorted(set(names) - plan.gone())]
+        files += [(sha256, "data/redacted") for sha256 in sorted(plan.pictures())]
         scripts: dict[str, bytes] | None = {}
         octets = 0
-        for number, sha256 in enumerate(wanted, start=1):
+        for number, (sha256, folder) in enumerate(files, start=1):
             data = blobs.get(Sha256(sha256))
             suffix = layout.image_suffix(data)
             if suffix is None:
                 what = "it is neither PNG nor WebP, and an event names it as a screen"
-                raise IntegrityError(what, where=f"blob {sha256} ({names[sha256]})")
-            archive.add(f"data/frames/{sha256}.{suffix}", piece_of(data, sha256=sha256))
+                raise IntegrityError(what, where=f"blob {sha256} ({names.get(sha256, folder)})")
+            archive.add(f"{folder}/{sha256}.{suffix}", piece_of(data, sha256=sha256))
             octets += len(data)
             if octets > layout.MAX_EMBEDDED_BYTES:
                 scripts = None
             elif scripts is not None:
                 scripts[f"data/page/frames/{sha256}.js"] = layout.frame_script(sha256, suffix, data)
             if progress is not None:
-                progress(number, len(wanted))
+                progress(number, len(files))
         return scripts
 
     def _payload(
         self, blobs: BlobSource, archive: ZipWriter, scripts: Mapping[str, bytes] | None
     ) -> dict[str, Piece]:
         """Everything under ``data/`` but the screens."""
-        copied, references = self._copied, self._copied.references
+        references, gone = self._copied.references, self._plan.gone()
         pieces = {path: piece_of(_static(path)) for path in layout.STATIC_PAGE}
-        pieces |= {layout.EVENTS: copied.events, layout.ENTRIES: copied.entries, **copied.page}
+        pieces |= {layout.EVENTS: self._copied.events, layout.ENTRIES: self._copied.entries}
+        pieces |= self._copied.page
         pieces[layout.FINDINGS] = piece_of(self._findings_bytes)
         if any(self._withheld.values()):
             pieces[layout.WITHHELD] = piece_of(_plain(self._withheld))
-        for sha256 in references.documents:
-            pieces[f"data/documents/{sha256}.dat"] = _piece_of_blob(blobs, Sha256(sha256))
-        for sha256 in references.traces:
-            pieces[f"data/traces/{sha256}.zip"] = _piece_of_blob(blobs, Sha256(sha256))
-        for sha256, name in references.settlement.items():
-            pieces[layout.settlement_path(sha256, name)] = _piece_of_blob(blobs, Sha256(sha256))
+        files = {f"data/redacted/{sha256}.json": sha256 for sha256 in self._plan.papers()}
+        files |= {f"data/documents/{sha256}.dat": sha256 for sha256 in references.documents}
+        files |= {f"data/traces/{sha256}.zip": sha256 for sha256 in references.traces}
+        files |= {
+            layout.settlement_path(sha256, name): sha256 for sha256, name in references.settlement.items()
+        }
+        for path, sha256 in files.items():
+            if sha256 not in gone:
+                pieces[path] = self._document(blobs, Sha256(sha256), path)
         for name, data in self._extras.attachments.items():
             path = f"data/attachments/{name}"
             if not layout.ATTACHED.fullmatch(path):
                 what = f"{name!r} can't name an attachment"
                 raise ConfigError(what, remedy="use letters, digits, points, dashes and underscores")
+            self._leaks.look(data, path)
             pieces[path] = piece_of(data)
         pieces |= {path: piece_of(data) for path, data in (scripts or {}).items()}
         pieces[layout.PAGE_HEAD] = piece_of(
@@ -226,7 +231,7 @@ class _Draft:
                 self._base,
                 self._head,
                 self._findings,
-                chunks=len(copied.page),
+                chunks=len(self._copied.page),
                 files=layout.page_files([*archive.hashes, *pieces]),
                 withheld=self._withheld,
                 embedded=scripts is not None,
@@ -234,6 +239,13 @@ class _Draft:
             )
         )
         return pieces
+
+    def _document(self, blobs: BlobSource, sha256: Sha256, path: str) -> Piece:
+        """A blob that is read now for its size, and again when it is written, and not kept in between."""
+        data = blobs.get(sha256)
+        self._leaks.look(data, path)
+        known = piece_of(data, sha256=sha256)
+        return Piece(known.size, known.crc, sha256, lambda: (blobs.get(sha256),))
 
     def _proof(self) -> dict[str, Piece]:
         """Everything under ``proof/`` but the exporter's signature."""
@@ -276,9 +288,3 @@ def _static(path: str) -> bytes:
     """A file of the page, or the README, as it is shipped."""
     name = path.rpartition("/")[2]
     return resources.files("projections.exports").joinpath("index_html", name).read_bytes()
-
-
-def _piece_of_blob(blobs: BlobSource, sha256: Sha256) -> Piece:
-    """A blob that is read now for its size, and again when it is written, and not kept in between."""
-    known = piece_of(blobs.get(sha256), sha256=sha256)
-    return Piece(known.size, known.crc, sha256, lambda: (blobs.get(sha256),))

@@ -17,6 +17,7 @@ from domain.log_format import LEAF_BYTES
 from domain.merkle import Frontier, leaf_hash
 from projections.exports.ports import BundleSource
 from projections.exports.verify.layout import Entry, PageChunks, References
+from projections.exports.withhold import LeakCheck
 from projections.exports.zipwriter import Piece, Spool
 
 MAX_CURSORS = 32
@@ -94,31 +95,34 @@ def copy_events(
     tenant: TenantId,
     streams: Sequence[StreamId],
     skeleton: Skeleton,
-    withheld: frozenset[EventId],
+    shown: Mapping[EventId, bytes],
+    leaks: LeakCheck,
     spool: tuple[Spool, Spool, Spool],
 ) -> Copied:
-    """Copy the streams in the order of the log; ``IntegrityError`` names the event that is not as it was recorded."""
+    """Copy the streams in the order of the log; ``shown`` has what is shown of those events that are withheld.
+
+    ``IntegrityError`` names the event that is not as it was recorded.
+    """
     events, entries, page = spool
     state = _State(streams=dict.fromkeys(sorted(streams), 0))
     chunks = PageChunks()
     for row in _rows(source, tenant, streams, skeleton.size):
         entry, raw = _checked(row, state, skeleton)
-        hidden = entry.event_id in withheld
+        hidden = entry.event_id in shown
         entries.write(entry.line())
         if hidden:
             state.withheld.add(EventId(entry.event_id))
+            raw = json.loads(shown[EventId(entry.event_id)])
         else:
             events.write(row.body + b"\n")
-            state.references.note(raw, f"event {entry.event_id}")
+            leaks.look(row.body, f"event {entry.event_id} ({raw['name']})")
+        state.references.note(raw, f"event {entry.event_id}")
         for path, data in chunks.add(entry, None if hidden else row.body):
             page.write(data)
             state.page[path] = page.piece()
     for path, data in chunks.flush():
         page.write(data)
         state.page[path] = page.piece()
-    unknown = withheld - state.withheld
-    if unknown:
-        raise ConfigError(f"event {min(unknown)} can't be withheld: it isn't part of this export")
     return Copied(
         events=events.piece(),
         entries=entries.piece(),

@@ -48,6 +48,10 @@ class BundleSource(Protocol):
         """Events of one stream in order of version."""
         ...
 
+    def streams(self, tenant: TenantId, kind: str) -> Sequence[StreamId]:
+        """Names of the streams of one kind (``redaction``), in order of their first event."""
+        ...
+
     def find(self, tenant: TenantId, event_id: EventId) -> Recorded | None:
         """One event by its id."""
         ...
@@ -58,4 +62,8 @@ class BlobSource(Protocol):
 
     def get(self, sha256: Sha256) -> bytes:
         """The bytes, checked against their name; ``IntegrityError`` when damaged or missing."""
+        ...
+
+    def has(self, sha256: Sha256) -> bool:
+        """True if the bytes can still be had (they are not checked)."""
         ...

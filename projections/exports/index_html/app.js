@@ -9,6 +9,7 @@
   const GOOD = new Set(["approval.granted", "compensation.confirmed", "readback.confirmed", "task.succeeded"]);
   const MINOR = new Set(["observation.recorded", "action.attempted", "task.sealed", "task.claimed"]);
   const LANES = ["#0b5cad", "#8a4b08", "#5b2a86", "#0f766e", "#a11d5b", "#4d6b0a", "#37474f", "#b3541e"];
+  const PICTURE = /^data\/(?:frames|redacted)\/([0-9a-f]{64})\.(?:png|webp)$/;
   const encoder = new TextEncoder();
   const state = { head: null, items: [], shown: [], current: -1, words: null, checks: {}, frames: new Map(), files: new Map() };
   const $ = (id) => document.getElementById(id);
@@ -44,12 +45,23 @@
     next(1);
   };
   window.proofreelEvents = function (_, items) {
-    for (const [entry, body] of items) state.items.push({ entry, body, event: body === null ? null : JSON.parse(body) });
+    for (const [entry, body] of items) {
+      const hidden = body === null ? state.head.withheld.events[entry.event_id] : undefined;
+      state.items.push({ entry, body, hidden, event: body === null ? (hidden ? unmarked(hidden.shown) : null) : JSON.parse(body) });
+    }
   };
   window.proofreelFrame = function (name, type, base64) {
     const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
     state.files.set(name, new Blob([bytes], { type }));
   };
+  function unmarked(value) {
+    if (Array.isArray(value)) return value.map(unmarked);
+    if (value === null || typeof value !== "object") return value;
+    const names = Object.keys(value);
+    if (names.length === 1 && names[0] === "$withheld") return "▒▒▒";
+    return Object.fromEntries(names.map((name) => [name, unmarked(value[name])]));
+  }
+  const told = (item) => Object.assign({}, item, { at: item.at_us === undefined ? "" : time(item.at_us).slice(0, 19) });
   function load(path, done) {
     document.body.append(make("script", { src: path, onload: done, onerror: done }));
   }
@@ -153,7 +165,7 @@
       if (filter === "key" && minor(item)) return;
       if (filter === "screens" && !(item.frames || []).length) return;
       if (filter === "stopped" && !stops(item)) return;
-      if (text && !(said + " " + item.entry.stream + " " + (item.body || "")).toLowerCase().includes(text)) return;
+      if (text && !(said + " " + item.entry.stream + " " + (item.body || (item.event ? JSON.stringify(item.event) : ""))).toLowerCase().includes(text)) return;
       state.shown.push(index);
       rows.push(make("li", {}, row(item, index, said)));
     });
@@ -200,32 +212,33 @@
   /* ---- one event ---- */
   function stage(item) {
     const words = state.words, parts = [make("p", { class: "kicker" }, "#" + item.entry.position + (item.event ? " · " + item.event.name : "")), make("p", { class: "what" }, sentence(item))];
-    if (item.event === null) parts.push(make("p", { class: "withheld" }, fill(words.withheldText, state.head.withheld.events[item.entry.event_id] || {})));
+    if (item.hidden) parts.push(make("p", { class: "withheld" }, fill(words.withheldParts, told(item.hidden))));
     const frames = item.frames && item.frames.length ? item.frames : item.last ? [item.last] : [];
     const shots = make("div", { class: frames.length > 1 ? "shots two" : "shots" });
     for (const frame of frames) shots.append(shot(frame, item, frame === item.last));
     parts.push(frames.length ? shots : make("p", { class: "hint" }, words.noScreen));
     if (item.event && item.event.name === "guard.judged") parts.push(judgement(item.event.data));
     parts.push(make("h3", {}, words.details), details(item));
-    if (item.body !== null) parts.push(make("details", {}, make("summary", {}, words.raw), make("pre", {}, JSON.stringify(item.event, null, 2))));
+    if (item.event !== null) parts.push(make("details", {}, make("summary", {}, words.raw), make("pre", {}, JSON.stringify(item.event, null, 2))));
     $("stage").replaceChildren(...parts);
   }
   function shot(frame, item, earlier) {
     const words = state.words, badge = make("span", { class: "badge" }, words.checking);
     const caption = make("figcaption", {}, make("strong", {}, earlier ? words.lastScreen : words.role[frame.role] || frame.role), badge, make("code", { title: frame.sha256 }, frame.sha256.slice(0, 16) + "…"));
-    const hidden = state.head.withheld.frames[frame.sha256];
-    if (hidden) {
-      badge.textContent = words.withheld; badge.className = "badge warn";
-      return make("figure", {}, caption, make("div", { class: "withheld" }, fill(words.withheldText, hidden)));
+    const hidden = state.head.withheld.frames[frame.sha256], deleted = (state.head.withheld.deleted || {})[frame.sha256];
+    if (deleted) {
+      badge.textContent = words.deleted; badge.className = "badge warn";
+      return make("figure", {}, caption, make("div", { class: "withheld" }, fill(words.deletedText, told(deleted))));
     }
     const image = make("img", { alt: words.role[frame.role] || frame.role }), canvas = make("div", { class: "shot" }, image);
     image.addEventListener("load", () => aim(canvas, image, frame, item));
-    picture(frame.sha256).then(({ url, status }) => {
+    picture(hidden ? hidden.rendition : frame.sha256).then(({ url, status }) => {
       image.src = url;
+      if (hidden && status !== "bad") { badge.textContent = words.partsWithheld; badge.className = "badge warn"; return; }
       badge.textContent = status === "ok" ? words.frameOk : status === "bad" ? words.frameBad : words.frameOpen;
       badge.className = "badge " + (status === "ok" ? "ok" : status === "bad" ? "bad" : "warn");
     });
-    return make("figure", {}, caption, canvas);
+    return make("figure", {}, caption, hidden ? make("div", { class: "withheld" }, fill(words.withheldParts, told(hidden))) : null, canvas);
   }
   function aim(canvas, image, frame, item) {
     const plan = item.proposal;
@@ -262,7 +275,7 @@
 
   /* ---- conclusion ---- */
   function conclusion() {
-    const words = state.words, value = state.head.findings.case, card = $("conclusion"), files = state.head.files.filter((path) => !path.startsWith("data/frames/"));
+    const words = state.words, value = state.head.findings.case, card = $("conclusion"), files = state.head.files.filter((path) => !PICTURE.test(path));
     const parts = [make("h2", {}, words.conclusion)];
     if (!value) parts.push(make("p", { class: "plain" }, words.noConclusion));
     else {
@@ -276,6 +289,9 @@
       parts.push(make("details", {}, make("summary", {}, words.more), make("pre", {}, JSON.stringify(value, null, 2))));
     }
     if (files.length) parts.push(make("p", { class: "plain" }, words.files + ": ", ...files.flatMap((path) => [make("a", { href: path.slice(5).split("/").map(encodeURIComponent).join("/"), download: "" }, path.slice(5).replace(/[0-9a-f]{64}/, (sha) => sha.slice(0, 8) + "…")), " "])));
+    const gone = state.head.withheld, there = new Set(state.items.flatMap((item) => (item.frames || []).map((frame) => frame.sha256)));
+    for (const [name, one] of Object.entries(gone.documents || {})) parts.push(make("p", { class: "withheld" }, name.slice(0, 16) + "… · ", fill(words.withheldText, told(one))));
+    for (const [name, one] of Object.entries(gone.deleted || {})) if (!there.has(name)) parts.push(make("p", { class: "withheld" }, name.slice(0, 16) + "… · ", fill(words.deletedText, told(one))));
     card.replaceChildren(...parts);
   }
   function finding(one, currency) {
@@ -316,7 +332,7 @@
     await checkFrames();
   }
   async function checkFrames() {
-    const names = state.head.files.filter((path) => path.startsWith("data/frames/")).map((path) => path.slice(12, 76));
+    const names = state.head.files.map((path) => PICTURE.exec(path)).filter(Boolean).map((match) => match[1]);
     if (!names.length || !(state.head.embedded || state.files.size)) return;
     const frames = { n: 0, all: names.length };
     for (const name of names) if ((await picture(name)).status === "ok") frames.n += 1;
@@ -328,7 +344,7 @@
     return state.frames.get(name);
   }
   async function fetchPicture(name) {
-    const path = state.head.files.find((file) => file.startsWith("data/frames/" + name));
+    const path = state.head.files.find((file) => (PICTURE.exec(file) || [])[1] === name);
     if (!path) return { url: "", status: "bad" };
     if (state.head.embedded && !state.files.has(name)) await new Promise((done) => load("page/frames/" + name + ".js", done));
     const blob = state.files.get(name);

@@ -18,7 +18,7 @@ from typing import Any
 
 from domain import notes
 from domain.errors import ConfigError, IntegrityError
-from projections.exports.verify import layout
+from projections.exports.verify import layout, statement
 from projections.exports.verify.archive import Archive, Refused
 from projections.exports.verify.bag import check_bag, check_labels
 from projections.exports.verify.contents import (
@@ -32,10 +32,19 @@ from projections.exports.verify.contents import (
 from projections.exports.verify.hashing import Progress, hash_members
 from projections.exports.verify.layout import Head
 from projections.exports.verify.record import Record, RecordCheck
-from projections.exports.verify.report import Check, Findings, Problem, Property, Status, VerifyReport
+from projections.exports.verify.redacted import WithheldCheck
+from projections.exports.verify.report import (
+    Check,
+    Findings,
+    Problem,
+    Property,
+    Status,
+    VerifyReport,
+    Withheld,
+)
 from projections.exports.verify.trust import Trust, check_trust
 
-__all__ = ["Check", "Problem", "Progress", "Property", "Status", "VerifyReport", "verify"]
+__all__ = ["Check", "Problem", "Progress", "Property", "Status", "VerifyReport", "Withheld", "verify"]
 
 _HEX_ROOT = re.compile(r"[0-9a-fA-F]{64}")
 
@@ -100,17 +109,18 @@ def _verify(file: FileIO, trust: Trust, findings: Findings, progress: Progress |
     findings.conclude(
         "log", "integrity", f"all of them stand in the log of {head.size} events with root {head.root}"
     )
-    frames = check_screens(archive, hashes, record, withheld["frames"], findings)
-    check_documents(hashes, record, findings)
+    frames = check_screens(archive, hashes, record, {**withheld["frames"], **withheld["deleted"]}, findings)
+    check_documents(hashes, record, {**withheld["documents"], **withheld["deleted"]}, findings)
+    hidden = WithheldCheck(archive, hashes, record, withheld, findings).run()
     check_findings(content, record, head, findings)
-    _conclude_complete(head, record, withheld, findings)
+    _conclude_complete(head, record, findings)
     expected_head = layout.page_head(
         archive.base,
         head,
         content,
         chunks=check.chunks,
         files=layout.page_files(hashes),
-        withheld=withheld,
+        withheld=statement.stated(withheld),
         embedded=(embedded := frame_bytes(archive) <= layout.MAX_EMBEDDED_BYTES),
         checkpoint=archive.read(layout.CHECKPOINT, limit=1 << 20).decode("utf-8", "replace")
         if layout.CHECKPOINT in archive
@@ -121,7 +131,7 @@ def _verify(file: FileIO, trust: Trust, findings: Findings, progress: Progress |
     check_labels(archive, base, recorded_at_us=record.recorded_at_us, findings=findings)
     seal_text = layout.seal_text(archive.base, hashes.get(layout.TAG_MANIFEST, ""))
     check_trust(archive, head, record, trust, seal_text=seal_text, findings=findings)
-    return _report(findings, bundle=archive.base, head=head, record=record, frames=frames, withheld=withheld)
+    return _report(findings, bundle=archive.base, head=head, record=record, frames=frames, hidden=hidden)
 
 
 def _trust(
@@ -177,31 +187,20 @@ def _read_head(
 
 def _read_withheld(archive: Archive, findings: Findings) -> Mapping[str, Mapping[str, Any]] | None:
     if layout.WITHHELD not in archive:
-        return {"events": {}, "frames": {}}
-    withheld = read_json(archive, layout.WITHHELD, findings, "complete")
+        return statement.whole({})
+    withheld = read_json(archive, layout.WITHHELD, findings, "withheld")
     if withheld is None:
         return None
-    parts = [withheld.get("events"), withheld.get("frames")]
-    reasons = [reason for part in parts if isinstance(part, dict) for reason in part.values()]
-    shaped = (
-        all(isinstance(part, dict) for part in parts) and set(withheld) == {"events", "frames"} and any(parts)
-    )
-    if not shaped or not all(isinstance(item, dict) and set(item) == {"basis", "by"} for item in reasons):
-        what = f"{layout.WITHHELD} does not say for each event and screen on which basis and by whom"
-        findings.problem(Problem(check="complete", what=what, file=layout.WITHHELD))
+    if not statement.shaped(withheld):
+        what = (
+            f"{layout.WITHHELD} does not say for each part where it was withheld, on which basis and by whom"
+        )
+        findings.problem(Problem(check="withheld", what=what, file=layout.WITHHELD))
         return None
-    return withheld
+    return statement.whole(withheld)
 
 
-def _conclude_complete(
-    head: Head, record: Record, withheld: Mapping[str, Mapping[str, Any]], findings: Findings
-) -> None:
-    for sha256 in sorted(set(withheld["frames"]) - set(record.references.frames)):
-        what = f"screen {sha256} is said to be withheld, and no event here names it"
-        findings.problem(Problem(check="complete", what=what, frame=sha256, file=layout.WITHHELD))
-    for event_id in sorted(set(withheld["events"]) - record.event_ids):
-        what = f"event {ascii(event_id)[:80]} is said to be withheld, and is not in the log"
-        findings.problem(Problem(check="complete", what=what, file=layout.WITHHELD))
+def _conclude_complete(head: Head, record: Record, findings: Findings) -> None:
     tasks = [state for name, state in record.streams.items() if name.startswith("task:")]
     sealed = sum(state.sealed for state in tasks)
     rest = head.size - sum(state.leaves for state in record.streams.values())
@@ -210,10 +209,6 @@ def _conclude_complete(
         f"{rest} events of other streams exist that this bundle does not show"
     )
     findings.conclude("complete", "completeness", good)
-    count = len(withheld["events"]) + len(withheld["frames"])
-    if count:
-        what = f"{count} events or screens are withheld: proved to exist, not shown, on the exporter's word"
-        findings.not_proved("withheld", "completeness", what)
     elsewhere = sorted(set(record.named_streams) - set(head.streams))
     if elsewhere:
         what = f"events name streams that are not shown: {', '.join(ascii(name)[1:-1][:80] for name in elsewhere[:5])}"
@@ -227,7 +222,7 @@ def _report(
     head: Head | None = None,
     record: Record | None = None,
     frames: int = 0,
-    withheld: Mapping[str, Mapping[str, Any]] | None = None,
+    hidden: Withheld | None = None,
 ) -> VerifyReport:
     return VerifyReport(
         ok=not findings.counts,
@@ -238,7 +233,7 @@ def _report(
         events=0 if record is None else record.events,
         streams=0 if record is None else len(record.streams),
         frames=frames,
-        withheld=sum(len(part) for part in (withheld or {}).values()),
+        withheld=hidden or Withheld(),
         checks=tuple(findings.checks),
         problems=tuple(findings.problems),
         proved=findings.proved(),

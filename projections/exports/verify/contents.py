@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from projections.exports.verify import layout
@@ -40,7 +41,7 @@ def check_screens(
     archive: Archive,
     hashes: Mapping[str, str],
     record: Record,
-    withheld: Mapping[str, Any],
+    withheld: Collection[str],
     findings: Findings,
 ) -> int:
     """Every screen by its hash, both directions; the number of screens shown."""
@@ -71,16 +72,23 @@ def check_screens(
     return len(there)
 
 
-def check_documents(hashes: Mapping[str, str], record: Record, findings: Findings) -> None:
-    """Settlement files, traces and other documents: exactly those that events name, with their bytes."""
+def check_documents(
+    hashes: Mapping[str, str], record: Record, withheld: Collection[str], findings: Findings
+) -> None:
+    """Settlement files, traces and other documents: exactly those that events name, or that are withheld."""
     references = record.references
     wanted = {f"data/documents/{sha256}.dat": sha256 for sha256 in references.documents}
     wanted |= {f"data/traces/{sha256}.zip": sha256 for sha256 in references.traces}
     wanted |= {layout.settlement_path(sha256, name): sha256 for sha256, name in references.settlement.items()}
+    hidden = {path for path, sha256 in wanted.items() if sha256 in withheld}
     patterns = (layout.SETTLEMENT, layout.DOCUMENT, layout.TRACE)
     there = {path for path in hashes if any(pattern.fullmatch(path) for pattern in patterns)}
     for path in sorted(there | set(wanted)):
-        if path not in there:
+        if path in hidden and path not in there:
+            continue
+        if path in hidden:
+            what = f"{path} is said to be withheld and is there"
+        elif path not in there:
             what = f"{path}, named by an event, is missing"
         elif path not in wanted:
             what = f"{path} is named by no event of this bundle"
@@ -90,7 +98,9 @@ def check_documents(hashes: Mapping[str, str], record: Record, findings: Finding
             continue
         findings.problem(Problem(check="documents", what=what, file=path))
     findings.conclude(
-        "documents", "integrity", f"{len(wanted)} settlement files, traces and documents as received"
+        "documents",
+        "integrity",
+        f"{len(wanted) - len(hidden)} settlement files, traces and documents as received",
     )
 
 
@@ -150,16 +160,20 @@ def check_page(
 
 
 def frame_bytes(archive: Archive) -> int:
-    """Size of all screens together."""
-    return sum(member.size for path, member in archive.members.items() if layout.FRAME.fullmatch(path))
+    """Size of all pictures together."""
+    return sum(member.size for path, member in archive.members.items() if _picture(path))
 
 
 def _frame_scripts(archive: Archive) -> Iterator[tuple[str, str]]:
     for path in archive.members:
-        if match := layout.FRAME.fullmatch(path):
+        if match := _picture(path):
             data = archive.read(path, limit=layout.MAX_EMBEDDED_BYTES)
             script = layout.frame_script(match[1], match[2], data)
             yield f"data/page/frames/{match[1]}.js", hashlib.sha256(script).hexdigest()
+
+
+def _picture(path: str) -> re.Match[str] | None:
+    return layout.FRAME.fullmatch(path) or layout.RENDITION.fullmatch(path)
 
 
 def _is_image(archive: Archive, path: str) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 KNOWN: Mapping[str, frozenset[str]] = {
     "README-VERIFY.txt": frozenset(
         {
+            "3c0537cf2dc55eb37f63a6522dfb69df3baefca307bb42ddae7b478d16e90d4c",
             "c3d370756d31673aa6fb8e569d148ba7a5cb13b62aeb2d4bac41dd208d241671",
         }
     ),
@@ -20,6 +21,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "data/page/app.js": frozenset(
         {
+            "2d666b61ff6b21c6d43d9f24fbd24c31e8b45b0c426d16eea64399440276a35f",
             "b4649057216cdca1dede4b90de02616a6344d229742313d11b36988f9105a287",
             "71166c72ec6f512bd4771393f8dd9062b37551fd64d274dc026364329d28b669",
         }
@@ -31,6 +33,7 @@ KNOWN: Mapping[str, frozenset[str]] = {
     ),
     "data/page/words.js": frozenset(
         {
+            "de69790c57613d57eb314719b4d776d30c0941f374599ab5a50fa845324de966",
             "8126c11bd0344a4dd7651b5d7132a8501e980950b729ceaa4d8fc035c65b070c",
             "73783c7ca2aa1617be2f1b458f116e766802e36c66399085d57ccd67ed85b0ed",
             "6ba26c2ea142eae59de8c9f012358e31ad47c5e139d55923d598e715e9369ca1",

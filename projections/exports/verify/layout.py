@@ -14,6 +14,7 @@ the exporter's signature or reported as not proved.
     data/traces/             traces of the browser, named by their SHA-256
     data/findings.json       what the export is about, and the desk's conclusion
     data/withheld.json       what is proved to exist and not shown, with the reason; only if there is such a thing
+    data/redacted/           what is shown instead of redacted screens and events, and the salts that prove it
     data/attachments/        reports that the exporter added
     data/index.html, page/   the same for reading in a browser
     proof/skeleton.bin       all leaves of the tenant's log
@@ -82,6 +83,8 @@ SETTLEMENT = re.compile(rf"data/settlement/({_HASH})-({_SAFE})")
 DOCUMENT = re.compile(rf"data/documents/({_HASH})\.dat")
 TRACE = re.compile(rf"data/traces/({_HASH})\.zip")
 ATTACHED = re.compile(rf"data/attachments/{_SAFE}")
+RENDITION = re.compile(rf"data/redacted/({_HASH})\.(png)")
+REDACTED = re.compile(rf"data/redacted/({_HASH})\.(?:png|json)")
 PAGE_EVENTS = re.compile(r"data/page/events-\d{5}\.js")
 PAGE_FRAME = re.compile(rf"data/page/frames/({_HASH})\.js")
 _FIXED = frozenset(
@@ -134,6 +137,10 @@ FRAME_FIELDS: Mapping[str, tuple[str, ...]] = {
     "approval.requested": ("frame",),
 }
 """Fields of facts that name a screen, beside the envelope's ``frames``."""
+PRIVACY = frozenset(
+    {"commitments.recorded", "data.deleted", "redaction.approved", "redaction.denied", "redaction.requested"}
+)
+"""Facts that say what is withheld."""
 DOCUMENT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "bill_list.fetched": ("blob",),
     "model.responded": ("response",),
@@ -199,12 +206,15 @@ class References:
     documents: dict[str, str] = field(default_factory=dict)
     settlement: dict[str, str] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Width and height of a screen, as the first event that names it says."""
 
     def note(self, event: Mapping[str, Any], label: str) -> None:
         """Take in one event (its JSON); ``KeyError`` or ``TypeError`` when it has another form."""
         name, data = event["name"], event["data"]
         for frame in event["frames"]:
             self.frames.setdefault(_text(frame["sha256"]), label)
+            self.sizes.setdefault(frame["sha256"], (frame["width"], frame["height"]))
         for key in FRAME_FIELDS.get(name, ()):
             if data.get(key):
                 self.frames.setdefault(_text(data[key]), label)
@@ -238,13 +248,13 @@ def script(function: str, *arguments: object) -> bytes:
 
 def expected(path: str) -> bool:
     """True if a bundle may have a file of that name."""
-    patterns = (FRAME, SETTLEMENT, DOCUMENT, TRACE, ATTACHED, PAGE_EVENTS, PAGE_FRAME)
+    patterns = (FRAME, SETTLEMENT, DOCUMENT, TRACE, ATTACHED, REDACTED, PAGE_EVENTS, PAGE_FRAME)
     return path in _FIXED or any(pattern.fullmatch(path) for pattern in patterns)
 
 
 def member_order(path: str) -> tuple[bool, str]:
-    """Order of the members: screens first, so that a writer reads each screen once; the rest by name."""
-    return (not path.startswith("data/frames/"), path)
+    """Order of the members: pictures first, so that a writer reads each of them once; the rest by name."""
+    return (not (path.startswith("data/frames/") or RENDITION.fullmatch(path)), path)
 
 
 def image_suffix(data: bytes) -> str | None:
@@ -357,5 +367,5 @@ def page_head(
 
 def page_files(paths: Iterable[str]) -> Sequence[str]:
     """Those paths that the page links to."""
-    linked = (FRAME, SETTLEMENT, DOCUMENT, TRACE, ATTACHED)
+    linked = (FRAME, SETTLEMENT, DOCUMENT, TRACE, ATTACHED, RENDITION)
     return [path for path in paths if any(pattern.match(path) for pattern in linked)]

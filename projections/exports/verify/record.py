@@ -58,6 +58,8 @@ class Record:
     roots: dict[int, bytes] = field(default_factory=dict)
     """Root of the log at those earlier sizes that were asked for."""
     event_ids: set[str] = field(default_factory=set)
+    privacy: list[tuple[Entry, dict[str, Any]]] = field(default_factory=list)
+    """Events about redactions, deletions and commitments, in order."""
 
 
 @dataclass(slots=True)
@@ -200,7 +202,8 @@ class RecordCheck:
 
     def _event(self, pair: _Pair, leaf: bytes) -> None:
         entry, body, record = pair.entry, pair.body, self._record
-        event = self._parse(entry, body)
+        shown = self._withheld.get(entry.event_id)
+        event = self._parse(entry, body if shown is None else layout.plain_json(shown["shown"]))
         label = self._label(entry, event)
         state = record.streams.get(entry.stream)
         if state is None:
@@ -278,6 +281,8 @@ class RecordCheck:
     def _note(self, event: dict[str, Any], entry: Entry, state: StreamState, label: str) -> None:
         record, name, data = self._record, event["name"], event["data"]
         record.references.note(event, label)
+        if name in layout.PRIVACY:
+            record.privacy.append((entry, event))
         intent = data.get("intent")
         if isinstance(intent, dict) and isinstance(intent.get("bill_id"), str):
             record.bills.add(intent["bill_id"])

@@ -56,6 +56,40 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Withheld:
+    """What is proved to exist and not shown, each on record with its basis."""
+
+    frames: int = 0
+    regions: int = 0
+    """Rectangles of these screens."""
+    events: int = 0
+    fields: int = 0
+    """Fields of these events."""
+    documents: int = 0
+    deleted: int = 0
+    """Screens and documents whose bytes were deleted."""
+    bases: tuple[str, ...] = ()
+    """Laws and policies that are named, sorted."""
+    later: int = 0
+    """Screens and events whose shown parts were first committed to when they were redacted."""
+
+    def __bool__(self) -> bool:
+        """True if there is anything."""
+        return bool(self.frames or self.events or self.documents or self.deleted)
+
+    def words(self) -> str:
+        """One line for a person."""
+        parts = (
+            (self.frames, f"{self.frames} frames ({self.regions} regions)"),
+            (self.events, f"{self.fields} fields of {self.events} events"),
+            (self.documents, f"{self.documents} documents"),
+            (self.deleted, f"{self.deleted} contents deleted"),
+        )
+        said = ", ".join(text for count, text in parts if count)
+        return f"withheld: {said}: {'; '.join(self.bases)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
     """Everything that was found. ``ok`` is true when nothing failed; see ``proved`` for what that is worth."""
 
@@ -70,8 +104,8 @@ class VerifyReport:
     events: int = 0
     streams: int = 0
     frames: int = 0
-    withheld: int = 0
-    """Events and frames that are named and proved to exist, and not shown."""
+    withheld: Withheld = field(default_factory=Withheld)
+    """What is named and proved to exist, and not shown."""
     checks: tuple[Check, ...] = ()
     problems: tuple[Problem, ...] = ()
     proved: dict[Property, Status] = field(default_factory=dict)

@@ -27,7 +27,7 @@ class Event:
 
     @property
     def name(self) -> str:
-        return str(json.loads(self.body)["name"])
+        return str(json.loads(self.body)["name"]) if self.body else ""
 
 
 class Forger:
@@ -45,10 +45,17 @@ class Forger:
         bodies = self.files[layout.EVENTS].splitlines()
         return [Event(json.loads(entry), body) for entry, body in zip(entries, bodies, strict=True)]
 
+    def events_shown(self) -> list[Event]:
+        """The same where some are withheld: those have no bytes."""
+        hidden = self.json(layout.WITHHELD)["events"] if layout.WITHHELD in self.files else {}
+        bodies = iter(self.files[layout.EVENTS].splitlines())
+        entries = [json.loads(line) for line in self.files[layout.ENTRIES].splitlines()]
+        return [Event(one, b"" if one["event_id"] in hidden else next(bodies)) for one in entries]
+
     def put(self, events: list[Event]) -> None:
         """Replace them."""
         self.files[layout.ENTRIES] = b"".join(layout.plain_json(one.entry) + b"\n" for one in events)
-        self.files[layout.EVENTS] = b"".join(one.body + b"\n" for one in events)
+        self.files[layout.EVENTS] = b"".join(one.body + b"\n" for one in events if one.body)
 
     def json(self, path: str) -> dict[str, Any]:
         """A JSON file."""
@@ -143,8 +150,8 @@ class Forger:
             body = None if entry["event_id"] in hidden else next(bodies, b"{}")
             self.files.update(chunks.add(Entry(**entry), body))
         self.files.update(chunks.flush())
-        for path in self.frames():
-            match = layout.FRAME.fullmatch(path)
+        for path in [path for path in self.files if layout.FRAME.match(path) or layout.RENDITION.match(path)]:
+            match = layout.FRAME.fullmatch(path) or layout.RENDITION.fullmatch(path)
             assert match
             script = layout.frame_script(match[1], match[2], self.files[path])
             self.files[f"data/page/frames/{match[1]}.js"] = script

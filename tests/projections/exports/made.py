@@ -74,6 +74,10 @@ class Made:
     def stream(self, tenant: TenantId, stream: StreamId, after: int = 0) -> Iterator[Recorded]:
         return (one for one in self.book.events if one.row.stream == stream and one.row.version > after)
 
+    def streams(self, tenant: TenantId, kind: str) -> list[StreamId]:
+        found = dict.fromkeys(one.row.stream for one in self.book.events)
+        return [stream for stream in found if stream.startswith(f"{kind}:")]
+
     def find(self, tenant: TenantId, event_id: EventId) -> Recorded | None:
         return next((one for one in self.book.events if one.envelope.event_id == event_id), None)
 
@@ -81,6 +85,9 @@ class Made:
         if sha256 not in self.blobs:
             raise IntegrityError("missing", where=f"blob {sha256}")
         return self.blobs[sha256]
+
+    def has(self, sha256: Sha256) -> bool:
+        return sha256 in self.blobs
 
     def keep(self, data: bytes) -> Sha256:
         """Store a blob."""

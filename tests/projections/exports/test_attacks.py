@@ -223,7 +223,20 @@ def withhold_without_a_reason(forger: Forger) -> None:
 
 def withhold_what_is_shown(forger: Forger) -> None:
     name = forger.frames()[0].partition("frames/")[2][:64]
-    forger.put_json(layout.WITHHELD, {"events": {}, "frames": {name: {"basis": "b", "by": "x"}}})
+    forger.put_json(layout.WITHHELD, {
+            "events": {},
+            "frames": {
+                name: {
+                    "approver": "y",
+                    "at_us": 1,
+                    "basis": "b",
+                    "by": "x",
+                    "regions": [],
+                    "rendition": name,
+                    "stream": "redaction:r",
+                }
+            },
+        })
 
 
 def spoil_pretty(forger: Forger) -> None:
@@ -266,7 +279,7 @@ ATTACKS: dict[Attack, str] = {
     change_page: r"data/page/app\.js is not the one of any release",
     change_readme: r"README-VERIFY\.txt is not the one of any release",
     withhold_nothing: r"withheld\.json does not say",
-    withhold_without_a_reason: r"withheld\.json does not say for each event and screen on which basis",
+    withhold_without_a_reason: r"withheld\.json does not say for each part where it was withheld, on which basis",
     withhold_what_is_shown: r"is said to be withheld and is there",
     spoil_pretty: r"data/findings\.json is not JSON in its one form",
 }

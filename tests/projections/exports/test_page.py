@@ -13,12 +13,20 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from domain.events import all_names
-from projections.exports.bundle import Extras, Reason
 from projections.exports.verify import layout
 from projections.exports.verify.known import KNOWN
 from projections.exports.zipwriter import piece_of
 from projections.settlement.causes import CAUSES, BreakKind
-from tests.projections.exports.made import Made, export
+from tests.projections.exports.made import Made, export, make
+from tests.projections.exports.withholding import (
+    ALLOWED,
+    ASKED,
+    BASIS,
+    delete,
+    pointers,
+    redact_event,
+    redact_frame,
+)
 
 pytestmark = pytest.mark.browser
 FLAGS = ("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
@@ -143,12 +151,31 @@ def test_a_changed_event_is_marked(page: Page, bundle: Path, tmp_path: Path) -> 
     page.get_by_text("✗ 24 of 25 links of the chains hold").wait_for()
 
 
-def test_what_is_withheld_is_shown_as_withheld(page: Page, made: Made, tmp_path: Path) -> None:
-    frame = next(one.envelope.frames[0] for one in made.book.events if one.envelope.frames)
-    reason = Reason(basis="request 2026-31", by="person:dpo")
-    export(made, tmp_path / "less.zip", extras=Extras(withheld_frames={frame.sha256: reason}))
-    show(page, unpack(tmp_path / "less.zip", tmp_path / "out"), "#e5")
-    assert "Withheld: request 2026-31 (decided by person:dpo)" in page.locator("#stage figure").inner_text()
+def test_what_is_withheld_is_shown_as_withheld(page: Page, tmp_path: Path) -> None:
+    made = make(others=0)
+    told = next(one for one in made.book.events if one.name == "observation.recorded" and one.envelope.frames)
+    frame = told.envelope.frames[0]
+    redact_frame(made, frame.sha256)
+    redact_event(made, told, ["/data/account"])
+    gone = next(one.envelope.frames[0] for one in made.book.events if one.name == "action.executed")
+    delete(made, gone.sha256)
+    for number, one in enumerate([*made.book.events]):
+        if one is not told and (where := pointers(one, "acme-bot")):
+            redact_event(made, one, where, name=f"more-{number}")
+    export(made, tmp_path / "less.zip")
+    folder = unpack(tmp_path / "less.zip", tmp_path / "out")
+    show(page, folder, f"#e{told.row.position}")
+    figure = page.locator("#stage figure")
+    figure.locator(".badge", has_text="parts withheld").wait_for()
+    assert f"Parts withheld: {BASIS} (asked for by {ASKED}, approved by {ALLOWED}" in figure.inner_text()
+    assert page.locator("#stage > .withheld").inner_text().startswith("Parts withheld: ")
+    page.wait_for_function("document.querySelector('#stage img').naturalWidth === 1280")
+    assert "acme-bot" not in page.content()
+    assert page.locator("#checks .badge.bad").count() == 0
+    executed = next(one for one in made.book.events if one.name == "action.executed")
+    show(page, folder, f"#e{executed.row.position}")
+    page.locator("#stage figure .badge", has_text="deleted").wait_for()
+    assert "by person:dpo: retention of screens: 180 days" in page.locator("#stage figure").inner_text()
 
 
 def test_a_large_bundle_s_screens_are_checked_when_the_folder_is_chosen(

@@ -1,0 +1,413 @@
+"""A redacted bundle verifies, says what is withheld and why, and holds nothing of it; and what a forger may try."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from domain import events as e
+from domain import tiles
+from domain.envelope import Recorded
+from domain.errors import ConfigError
+from domain.ids import Sha256, StreamId
+from domain.values import Box
+from executor.redaction import frame_parts, pixels_of
+from projections.exports.bundle import Extras
+from projections.exports.select import Scope, scope_of
+from projections.exports.verify import VerifyReport, layout, verify
+from tests.projections.exports.forging import Forger
+from tests.projections.exports.made import SETTLEMENT, Made, case_of, export, make
+from tests.projections.exports.withholding import (
+    ALLOWED,
+    ASKED,
+    BASIS,
+    REGION,
+    commit,
+    delete,
+    pointers,
+    record,
+    redact_event,
+    redact_frame,
+    request_of,
+)
+
+TOAST = "操作成功"
+"""Claim of the first task's screen; stands in one event, the settlement file doesn't have it."""
+
+
+@pytest.fixture
+def made() -> Made:
+    return make(others=1)
+
+
+def event(made: Made, name: str = "action.executed") -> Recorded:
+    return next(one for one in made.book.events if one.name == name)
+
+
+def seen(made: Made) -> Sha256:
+    """A screen that several events of the first task name."""
+    return next(one.envelope.frames[0].sha256 for one in made.book.events if one.envelope.frames)
+
+
+def problem(report: VerifyReport, words: str) -> None:
+    assert not report.ok
+    assert any(words in one.what for one in report.problems), "\n".join(report.lines())
+
+
+@pytest.fixture(scope="module")
+def less(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One redacted bundle, for those who only read it."""
+    return redacted(make(others=1), tmp_path_factory.mktemp("less"))
+
+
+def redacted(made: Made, tmp_path: Path, *, committed: bool = True) -> Path:
+    before = commit(made) if committed else None
+    redact_frame(made, seen(made), committed=before)
+    redact_event(made, event(made), ["/data/toast"], committed=before)
+    export(made, tmp_path / "less.zip", case=case_of(made))
+    return tmp_path / "less.zip"
+
+
+def test_a_redacted_bundle_verifies_and_says_what_is_withheld(made: Made, tmp_path: Path) -> None:
+    report = verify(redacted(made, tmp_path))
+    assert report.ok, "\n".join(report.lines())
+    counts = report.withheld
+    assert (counts.frames, counts.regions, counts.events, counts.fields) == (1, 1, 1, 1)
+    assert counts.words() == f"withheld: 1 frames (1 regions), 1 fields of 1 events: {BASIS}"
+    assert any(line.endswith(counts.words()) for line in report.lines())
+    assert report.to_dict()["withheld"]["bases"] == (BASIS,)  # type: ignore[index]
+    assert (report.proved["integrity"], report.proved["completeness"]) == ("ok", "ok")
+
+
+def test_without_an_earlier_commitment_the_rest_is_on_the_word_of_two_people(
+    made: Made, tmp_path: Path
+) -> None:
+    report = verify(redacted(made, tmp_path, committed=False))
+    assert report.ok
+    assert report.withheld.later == 2
+    assert report.proved["integrity"] == "not_proved"
+    assert any(f"on the word of {ALLOWED}, {ASKED}" in line for line in report.lines())
+
+
+def test_nothing_of_what_is_withheld_is_in_the_file(made: Made, tmp_path: Path) -> None:
+    original = made.blobs[seen(made)]
+    content = redacted(made, tmp_path).read_bytes()
+    for text in (TOAST,):
+        writings = [text.encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be", "gb18030")]
+        writings += [json.dumps(text).strip('"').encode(), text.encode().hex().encode()]
+        writings += [base64.b64encode(bytes(skip) + text.encode())[4:-4] for skip in range(3)]
+        assert not [writing for writing in writings if writing in content]
+    assert original not in content
+    assert base64.b64encode(original) not in content
+    assert original[100:400] not in content
+    for path, data in Forger(tmp_path / "less.zip").files.items():
+        if layout.RENDITION.fullmatch(path):
+            shown, whole = tiles.decode_png(data), pixels_of(original, "")
+            hidden = tiles.hidden_by(whole.width, whole.height, [REGION])
+            assert hidden
+            assert all(tiles.tile(shown, one) != tiles.tile(whole, one) for one in hidden)
+
+
+def test_what_is_shown_is_byte_for_byte_the_same_when_exported_again(made: Made, tmp_path: Path) -> None:
+    first = redacted(made, tmp_path).read_bytes()
+    export(made, tmp_path / "again.zip", case=case_of(made))
+    assert (tmp_path / "again.zip").read_bytes() == first
+
+
+def test_a_request_alone_withholds_nothing(made: Made, tmp_path: Path) -> None:
+    redact_frame(made, seen(made), approver=None)
+    export(made, tmp_path / "whole.zip")
+    report = verify(tmp_path / "whole.zip")
+    assert (report.ok, bool(report.withheld)) == (True, False)
+
+
+def test_a_redaction_newer_than_the_checkpoint_asks_for_a_new_one(made: Made, tmp_path: Path) -> None:
+    note = made.checkpoint()
+    redact_frame(made, seen(made))
+    with pytest.raises(ConfigError, match="is newer; sign the log as it is now"):
+        export(made, tmp_path / "old.zip", extras=Extras(checkpoint=note))
+    export(made, tmp_path / "new.zip", extras=Extras(checkpoint=made.checkpoint()))
+    assert verify(tmp_path / "new.zip").ok
+
+
+def test_a_withheld_text_in_another_place_stops_the_export(made: Made, tmp_path: Path) -> None:
+    first = next(one for one in made.book.events if one.name == "task.opened")
+    redact_event(made, first, ["/data/intent/counterparty"])
+    with pytest.raises(
+        ConfigError, match=r"stands in \d+ more places of this export: event 019a.*--everywhere"
+    ):
+        export(made, tmp_path / "leak.zip")
+    assert not (tmp_path / "leak.zip").exists()
+    for number, one in enumerate([*made.book.events]):
+        where = pointers(one, "Northwind") if one.row.stream != StreamId("redaction:r2") else []
+        if where and one is not first:
+            redact_event(made, one, where, name=f"more-{number}")
+    export(made, tmp_path / "less.zip", case={**case_of(made), "said": "owed to Northwind of Li"})
+    assert verify(tmp_path / "less.zip").ok
+    assert b"Northwind" not in (tmp_path / "less.zip").read_bytes()
+    assert "[withheld " in Forger(tmp_path / "less.zip").files[layout.FINDINGS].decode()
+
+
+def test_a_withheld_text_in_a_document_asks_for_the_document(made: Made, tmp_path: Path) -> None:
+    one = made.book.add(
+        e.CaseNoted(by=ASKED, text="账单月份"), stream=StreamId("case:brk-0001"), principal=ASKED
+    )
+    redact_event(made, one, ["/data/text"])
+    with pytest.raises(ConfigError, match=r"data/settlement/.*proofreel redact document"):
+        export(made, tmp_path / "leak.zip", case=case_of(made))
+    name = next(one.event.blob for one in made.book.events if isinstance(one.event, e.SettlementImported))
+    record(made, request_of(made, "document", name, None), name="doc")
+    export(made, tmp_path / "less.zip", case=case_of(made))
+    report = verify(tmp_path / "less.zip")
+    assert (report.ok, report.withheld.documents) == (True, 1), report.lines()
+    assert SETTLEMENT not in (tmp_path / "less.zip").read_bytes()
+
+
+def test_deleted_bytes_are_deleted_and_not_missing(made: Made, tmp_path: Path) -> None:
+    delete(made, seen(made))
+    export(made, tmp_path / "less.zip")
+    report = verify(tmp_path / "less.zip")
+    assert report.ok, report.lines()
+    assert report.withheld.words() == "withheld: 1 contents deleted: retention of screens: 180 days"
+
+
+def test_the_whole_log_can_be_exported_with_its_redactions(made: Made, tmp_path: Path) -> None:
+    commit(made)
+    redact_frame(made, seen(made), regions=[Box(x=0, y=0, width=5000, height=5000)])
+    delete(made, event(made).envelope.frames[0].sha256)
+    export(made, tmp_path / "log.zip", scope=scope_of(log=True))
+    report = verify(tmp_path / "log.zip")
+    assert (report.ok, report.withheld.frames, report.withheld.deleted) == (True, 1, 1), report.lines()
+
+
+# -- what a forger may try ---------------------------------------------------------------------------
+
+
+def test_nobody_approves_their_own_request(made: Made, tmp_path: Path) -> None:
+    redact_frame(made, seen(made), approver=ASKED)
+    export(made, tmp_path / "own.zip")
+    assert verify(tmp_path / "own.zip").ok, "it is not in force, so nothing is withheld"
+    made = make(others=1)
+    redact_frame(made, seen(made))
+    _forged_approval(made, tmp_path, ASKED, f"was approved by {ASKED}, who asked for it")
+
+
+def _forged_approval(made: Made, tmp_path: Path, approver: str, words: str) -> None:
+    """A forger's approval that the log really holds, in a bundle that withholds by it."""
+    export(made, tmp_path / "good.zip", scope=scope_of(log=True))
+    forger = Forger(tmp_path / "good.zip")
+    bodies = forger.files[layout.EVENTS].replace(
+        f'"approver":"{ALLOWED}"'.encode(), f'"approver":"{approver}"'.encode()
+    )
+    forger.files[layout.EVENTS] = bodies.replace(
+        f'"principal":"{ALLOWED}"'.encode(), f'"principal":"{approver}"'.encode()
+    )
+    forger.chain_again(forger.events())
+    forger.log_again()
+    problem(verify(forger.cover().write(tmp_path / "forged.zip")), words)
+
+
+def test_an_approval_of_another_request_withholds_nothing(made: Made, tmp_path: Path) -> None:
+    redact_frame(made, seen(made))
+    export(made, tmp_path / "good.zip", scope=scope_of(log=True))
+    forger = Forger(tmp_path / "good.zip")
+    forger.files[layout.EVENTS] = forger.files[layout.EVENTS].replace(b'"x":10,"y":70', b'"x":10,"y":71')
+    forger.chain_again(forger.events())
+    forger.log_again()
+    problem(
+        verify(forger.cover().write(tmp_path / "forged.zip")),
+        "approves another request than the one on record",
+    )
+
+
+Attack = Callable[[Forger], object]
+
+
+def _rendition(forger: Forger) -> str:
+    return next(path for path in forger.files if layout.RENDITION.fullmatch(path))
+
+
+def hide_the_redaction(forger: Forger) -> None:
+    forger.put([one for one in forger.events_shown() if not one.entry["stream"].startswith("redaction:")])
+    head = forger.json(layout.HEAD)
+    head["streams"] = {name: n for name, n in head["streams"].items() if not name.startswith("redaction:")}
+    forger.put_json(layout.HEAD, head)
+
+
+def withhold_one_more_screen(forger: Forger) -> None:
+    path = forger.frames()[0]
+    del forger.files[path]
+    stated = forger.json(layout.WITHHELD)
+    item = next(iter(stated["frames"].values()))
+    stated["frames"][path.partition("frames/")[2][:64]] = item
+    forger.put_json(layout.WITHHELD, stated)
+
+
+def withhold_one_more_event(forger: Forger) -> None:
+    stated = forger.json(layout.WITHHELD)
+    (item,) = stated["events"].values()
+    events = forger.events_shown()
+    hidden = next(one for one in events if one.name == "readback.confirmed")
+    shown = json.loads(hidden.body)
+    shown["data"]["source"] = "nothing happened"
+    stated["events"][hidden.entry["event_id"]] = {**item, "shown": shown}
+    hidden.body = b""
+    forger.put(events)
+    forger.put_json(layout.WITHHELD, stated)
+
+
+def show_a_redacted_screen(forger: Forger) -> None:
+    stated = forger.json(layout.WITHHELD)
+    name, item = next(iter(stated["frames"].items()))
+    stated["frames"] = {}
+    forger.put_json(layout.WITHHELD, stated)
+    forger.files[f"data/frames/{name}.png"] = forger.files[_rendition(forger)]
+    assert item
+
+
+def paint_outside_of_the_rectangle(forger: Forger) -> None:
+    path = _rendition(forger)
+    pixels = tiles.decode_png(forger.files[path])
+    rgb = bytearray(pixels.rgb)
+    rgb[0:3] = b"\xff\x00\x00"
+    forger.files[path] = tiles.encode_png(tiles.Pixels(pixels.width, pixels.height, bytes(rgb)))
+
+
+def say_another_basis(forger: Forger) -> None:
+    stated = forger.json(layout.WITHHELD)
+    next(iter(stated["frames"].values()))["basis"] = "because"
+    forger.put_json(layout.WITHHELD, stated)
+
+
+def show_another_text(forger: Forger) -> None:
+    stated = forger.json(layout.WITHHELD)
+    (item,) = stated["events"].values()
+    item["shown"]["data"]["latency_us"] = 1
+    forger.put_json(layout.WITHHELD, stated)
+
+
+def leave_out_the_salts(forger: Forger) -> None:
+    for path in [path for path in forger.files if layout.REDACTED.fullmatch(path) and path.endswith("json")]:
+        del forger.files[path]
+
+
+def add_a_stray_rendition(forger: Forger) -> None:
+    forger.files["data/redacted/" + "0" * 64 + ".json"] = b"{}"
+
+
+def say_deleted(forger: Forger) -> None:
+    path = forger.frames()[0]
+    del forger.files[path]
+    stated = forger.json(layout.WITHHELD)
+    item = {"at_us": 1, "basis": "180 days", "by": "person:dpo", "stream": "deletion:d1"}
+    stated["deleted"] = {path.partition("frames/")[2][:64]: item}
+    forger.put_json(layout.WITHHELD, stated)
+
+
+ATTACKS: dict[Attack, str] = {
+    hide_the_redaction: "is withheld, and no redaction in force here says so",
+    withhold_one_more_screen: "is withheld, and no redaction in force here says so",
+    withhold_one_more_event: "is withheld, and no redaction in force here says so",
+    show_a_redacted_screen: "is withheld by redaction:r1, and the bundle shows it",
+    paint_outside_of_the_rectangle: "is not the one that the redaction names",
+    say_another_basis: "says something else of screen",
+    show_another_text: "shows something else than the redaction names",
+    leave_out_the_salts: "is missing",
+    add_a_stray_rendition: "belongs to no redaction of this bundle",
+    say_deleted: "is said to be deleted, and no event here says so",
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.__name__)
+def test_a_forgery_with_what_is_withheld_fails_with_the_reason(
+    attack: Attack, less: Path, tmp_path: Path
+) -> None:
+    forger = Forger(less)
+    attack(forger)
+    problem(verify(forger.cover().write(tmp_path / "forged.zip")), ATTACKS[attack])
+
+
+def _repainted(made: Made, sha256: str, *, inside: bool) -> bytes:
+    """A rendition with something of its own, in its one form."""
+    whole = pixels_of(made.blobs[sha256], "")
+    hidden = tiles.hidden_by(whole.width, whole.height, [REGION])
+    rgb = bytearray(tiles.covered(whole, hidden).rgb)
+    at = (REGION.y * whole.width + REGION.x) * 3 if inside else 0
+    rgb[at : at + 3] = b"\xff\x00\x00"
+    return tiles.encode_png(tiles.Pixels(whole.width, whole.height, bytes(rgb)))
+
+
+@pytest.mark.parametrize(
+    ("inside", "words"),
+    [
+        (False, "outside of its rectangles it is not the screen that was committed to"),
+        (True, "something else than the pattern stands within its rectangles"),
+    ],
+)
+def test_a_recorded_rendition_that_is_not_the_screen_is_refused(
+    made: Made,
+    tmp_path: Path,
+    inside: bool,  # noqa: FBT001 - a table
+    words: str,
+) -> None:
+    painted = made.keep(_repainted(made, seen(made), inside=inside))
+    redact_frame(made, seen(made), rendition=painted)
+    export(made, tmp_path / "painted.zip")
+    problem(verify(tmp_path / "painted.zip"), words)
+
+
+def test_a_root_that_was_not_committed_to_before_is_refused(made: Made, tmp_path: Path) -> None:
+    """Requester and approver together can't show another screen, once it was committed to."""
+    before = commit(made)
+    other = made.screen("B1 processed long ago").sha256
+    parts = frame_parts(made.blobs[other], seen(made), [REGION], b"x" * 32)
+    fact = request_of(made, "frame", seen(made), parts, regions=[REGION], committed=before)
+    record(made, fact)
+    export(made, tmp_path / "other.zip")
+    problem(verify(tmp_path / "other.zip"), "did not commit to it before")
+
+
+def test_a_rendition_with_a_hidden_chunk_is_refused(made: Made, tmp_path: Path) -> None:
+    redact_frame(made, seen(made))
+    request = next(one.event for one in made.book.events if isinstance(one.event, e.RedactionRequested))
+    assert request.rendition
+    data = made.blobs[request.rendition]
+    smuggled = made.keep(data + made.blobs[seen(made)])
+    made = make(others=1)
+    made.keep(data + made.blobs[seen(made)])
+    redact_frame(made, seen(made), rendition=smuggled)
+    export(made, tmp_path / "fat.zip")
+    problem(verify(tmp_path / "fat.zip"), "its picture is not a PNG of the one form")
+
+
+def test_a_withheld_event_can_not_be_exchanged(made: Made, tmp_path: Path) -> None:
+    one = event(made)
+    redact_event(made, one, ["/data/toast"])
+    export(made, tmp_path / "less.zip")
+    forger = Forger(tmp_path / "less.zip")
+    entries = [json.loads(line) for line in forger.files[layout.ENTRIES].splitlines()]
+    entry = next(item for item in entries if item["event_id"] == one.envelope.event_id)
+    entry["body_sha256"] = "0" * 64
+    forger.files[layout.ENTRIES] = b"".join(layout.plain_json(item) + b"\n" for item in entries)
+    report = verify(forger.cover().write(tmp_path / "forged.zip"))
+    problem(report, f"position {one.row.position}) is not the recorded one")
+
+
+def test_a_trace_is_withheld_with_a_screen_of_its_task(made: Made, tmp_path: Path) -> None:
+    trace = made.keep(b"PK a trace with screens of its own")
+    made.book.add(
+        e.TraceAttached(blob=trace, tool="playwright", octets=9, calls=1, masked=0),
+        stream=StreamId("task:task-1"),
+        task="task-1",
+        run="run-1",
+    )
+    redact_frame(made, seen(made))
+    with pytest.raises(ConfigError, match="has screens of its own and may show what redaction:r1 withholds"):
+        export(made, tmp_path / "trace.zip", scope=Scope("task", "task-1"))
+    record(made, request_of(made, "document", trace, None), name="doc")
+    export(made, tmp_path / "less.zip", scope=Scope("task", "task-1"))
+    assert verify(tmp_path / "less.zip").ok
