@@ -17,6 +17,7 @@ from domain.errors import WorldError
 from domain.policy import ReadbackSource
 from domain.values import BusinessState, to_minor
 from executor.config import Secret
+from executor.holds import HOLD
 from executor.readback import Missing
 from executor.tools.base import LoginForm
 
@@ -30,7 +31,8 @@ class PageMap:
     url: str
     """With ``{bill_id}``."""
     selectors: Mapping[str, str]
-    """``bill_id``, ``status``, ``counterparty``, ``amount``, ``currency``, ``month``; ``history``, ``ledger``: rows."""
+    """``bill_id``, ``status``, ``counterparty``, ``amount``, ``currency``, ``month``; ``history``, ``ledger``: rows;
+    ``hold``: drawn only while somebody holds the bill."""
     statuses: Mapping[str, str]
     """Drawn status text → status code."""
 
@@ -127,6 +129,7 @@ class DetailReadback:
             month=text("month"),
             history_length=rows("history"),
             ledger_lines=rows("ledger"),
+            extra={HOLD: text("hold") if rows("hold") else ""} if "hold" in self._where.selectors else {},
         )
 
 

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from domain import events as e
 from domain.task import TaskState
 from domain.values import BusinessState, Check, Intent, Verdict
+from executor.holds import HOLD
 from executor.readback import ReadbackFact
 from executor.runtime.jobs import Ended
 from executor.runtime.streams import TaskStream
 
 PASS = Check(guard="policy", verdict="pass")
-TELLING = frozenset({"status", "ledger_lines"})
+TELLING = frozenset({"status", "ledger_lines", HOLD})
 """Differences that are named first."""
 MOST_NAMED = 2
 """Differences named in a sentence; the event has them all."""

@@ -32,6 +32,7 @@ from executor.findings import (
     steps_in_words,
     was_denied,
 )
+from executor.holds import hold_check
 from executor.orders import WorkOrder
 from executor.readback import Expectation, Missing, Readback, ReadbackFact, verify
 from executor.recipe import ActionSection
@@ -40,6 +41,7 @@ from executor.runtime.jobs import AUTH_VERDICTS, Ended, Job
 from executor.runtime.kit import Hands, Kit
 from executor.runtime.permits import permit, sources_for
 from executor.runtime.streams import TaskStream
+from executor.runtime.traces import TaskTraces
 from executor.takeover import hand_over
 from executor.tools.base import Look
 
@@ -65,7 +67,7 @@ class Orchestrator:
     def __init__(self, kit: Kit, *, run_id: RunId, hands: Callable[[], Hands]) -> None:
         self._kit = kit
         self._run_id = run_id
-        self._open_hands = hands
+        self._traces = TaskTraces(kit, hands)
 
     def stream_of(self, order: WorkOrder) -> TaskStream:
         """The order's task stream, loaded."""
@@ -97,7 +99,8 @@ class Orchestrator:
         if stream.state.status == "awaiting_approval" and not self._answered(stream):
             return self._outcome(stream, order)
         if stream.state.status not in TERMINAL:
-            self._work(stream, order.intent)
+            with self._traces.of(stream):
+                self._work(stream, order.intent)
         return self._outcome(stream, order)
 
     def look_at(self, order: WorkOrder) -> Outcome:
@@ -201,7 +204,7 @@ class Orchestrator:
             gate=lambda proposed, look: self._gate(stream, intent, action, proposed, look),
         )
         try:
-            ended = climb(self._kit, self._open_hands, job)
+            ended = climb(self._kit, self._traces.hands, job)
         except NoRung as error:
             self._fail(stream, Check(guard="tool", verdict="server_trouble", found=error.what))
             raise error.cause from error
@@ -238,9 +241,12 @@ class Orchestrator:
             stream.submit(c.RequestApproval(request), frames=frames)
             return Check(guard="policy", verdict="approval_required", found=decision.reason)
         snapshot = self._snapshot(intent)
-        wrong = snapshot_check(snapshot, intent, starts_from=action.precondition)
-        if wrong.verdict != "pass":
-            return wrong
+        for word in (
+            snapshot_check(snapshot, intent, starts_from=action.precondition),
+            hold_check(snapshot),
+        ):
+            if word.verdict != "pass":
+                return word
         registered = e.CompensationRegistered(
             action=action.compensation,
             snapshot=snapshot,
@@ -376,7 +382,8 @@ class Orchestrator:
         )
 
     def seal(self, stream: TaskStream) -> None:
-        """Close the stream with its count."""
+        """Close the stream with its count; what a page showed comes before that."""
+        self._traces.settle(stream)
         stream.stage(c.Seal(by=self._kit.identity.principal))
         stream.flush()
 

@@ -20,6 +20,7 @@ from domain.events.evidence import ReadbackPhase
 from domain.policy import ReadbackSource
 from domain.values import BusinessState, Intent
 from executor.config import Secret
+from executor.holds import HOLD, PASSED, HoldMap, hold_difference, holds_of
 
 READ_TIMEOUT_S = 5.0
 POLL_S = 0.15
@@ -123,6 +124,8 @@ class JsonMap:
     actor: str = "account"
     extra: tuple[str, ...] = ()
     """Keys (``handled.amount_minor``) kept in ``BusinessState.extra`` as text."""
+    hold: HoldMap | None = None
+    """Where colleagues' holds are, if the target has such a thing."""
 
 
 def _dig(data: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - JSON edge
@@ -145,7 +148,10 @@ def state_of(data: Mapping[str, Any], keys: JsonMap) -> BusinessState:
         history_length=-1 if history is None else len(history),
         ledger_lines=-1 if ledger is None else len(ledger),
         last_actor=str(history[-1].get(keys.actor, "")) if history else "",
-        extra={key: str(value) for key in keys.extra if (value := _dig(data, key)) is not None},
+        extra={
+            **{key: str(value) for key in keys.extra if (value := _dig(data, key)) is not None},
+            **(holds_of(data, keys.hold, history or ()) if keys.hold is not None else {}),
+        },
     )
 
 
@@ -239,9 +245,11 @@ def differences(expected: Expectation, found: BusinessState) -> dict[str, str]:
         pairs["ledger_lines"] = (before.ledger_lines + expected.new_ledger_lines, found.ledger_lines)
     if before is not None and min(before.history_length, found.history_length) >= 0:
         pairs["history_length"] = (before.history_length + 1, found.history_length)
-    if found.extra:  # only sources that show stored fields can be compared by them
+    if found.extra.keys() - {HOLD, PASSED}:  # only sources that show stored fields can be compared by them
         pairs |= {key: (value, found.extra.get(key, "")) for key, value in expected.exact.items()}
-    return {name: f"{want} → {got}" for name, (want, got) in pairs.items() if want != got}
+    wrong = {name: f"{want} → {got}" for name, (want, got) in pairs.items() if want != got}
+    hold = hold_difference(before, found)
+    return wrong | {HOLD: hold} if hold else wrong
 
 
 def verify(

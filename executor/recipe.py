@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.resources
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ import msgspec
 from domain.errors import ConfigError
 from domain.policy import ActionRule, ReadbackSource, RungName
 from domain.values import Intent, Verdict
+from executor.holds import HoldMap
 from executor.readback import JsonMap
 from executor.recipe_checks import refuse_contradictions
 from executor.tools.base import (
@@ -179,6 +181,8 @@ class ReadSection(_Strict, frozen=True, kw_only=True):
     list_path: str
     list_rows: str = "bills"
     keys: dict[str, str] = {}
+    hold: HoldMap | None = None
+    """Where answers show that a colleague holds the bill; a held bill is not written to."""
     exact: dict[str, IntentField] = {}
     """Stored fields (dotted keys of the read API) that must equal a part of the intent after a write."""
     exact_known: dict[str, str] = {}
@@ -302,7 +306,8 @@ class Recipe(_Strict, frozen=True, kw_only=True):
         extra = dict.fromkeys(
             (*self.read.exact, *self.read.exact_known, *self.read.exact_known.values(), *self.request.known)
         )
-        return msgspec.convert({**self.read.keys, "extra": list(extra)}, JsonMap)
+        keys = msgspec.convert({**self.read.keys, "extra": list(extra)}, JsonMap)
+        return replace(keys, hold=self.read.hold)
 
     def exact_values(self, intent: Intent, before: Mapping[str, str]) -> Mapping[str, str]:
         """Stored fields and the text they must have after a write; ``before`` is the snapshot's ``extra``."""

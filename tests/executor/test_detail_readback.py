@@ -72,6 +72,16 @@ def test_the_page_shows_what_the_vendor_holds(portal: PortalThread, reader: Read
     assert after.ledger_lines == before.ledger_lines + 1
 
 
+def test_a_colleagues_hold_is_shown_while_it_stands(portal: PortalThread, reader: Reader) -> None:
+    bill, source = portal.bill_ids["acme"][2], reader()
+    with portal.client("wang.li") as person:
+        assert source.read(bill).extra == {"hold": ""}
+        person.hold(bill, "wait")
+        assert source.read(bill).extra == {"hold": "wang.li: wait"}
+        person.lift_hold(bill)
+    assert source.read(bill).extra == {"hold": ""}
+
+
 def test_an_ended_session_is_logged_in_again(portal: PortalThread, reader: Reader) -> None:
     source, bill = reader(), portal.bill_ids["acme"][1]
     first = source.read(bill)

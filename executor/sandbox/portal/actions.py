@@ -53,7 +53,7 @@ async def _fields(request: Request) -> Fields:
 
 def _act(request: Request, fields: Fields) -> Reply:
     portal, viewer = portal_of(request), viewer_of(request)
-    reply = _refusal(viewer, fields)
+    reply = refusal(viewer, fields)
     if reply is None:
         bill_id = request.path_params["bill_id"]
         reply = _all(portal, viewer) if bill_id == "all" else act_on_one(portal, viewer, bill_id, fields)
@@ -63,7 +63,7 @@ def _act(request: Request, fields: Fields) -> Reply:
 
 def _accept(request: Request, fields: Fields) -> Response:
     portal, viewer = portal_of(request), viewer_of(request)
-    refused = _refusal(viewer, fields)
+    refused = refusal(viewer, fields)
     if refused is None:
         with portal.database.writing() as connection:
             connection.execute(
@@ -75,7 +75,8 @@ def _accept(request: Request, fields: Fields) -> Response:
     return JSONResponse({"ok": refused is None}, status_code=code)
 
 
-def _refusal(viewer: Viewer, fields: Fields) -> Reply | None:
+def refusal(viewer: Viewer, fields: Fields) -> Reply | None:
+    """Return why the viewer may not post this at all, or None: rights and CSRF token."""
     if not viewer.can_write:
         return Reply(status_code=403, reason="read_only")
     if not hmac.compare_digest(fields.get("csrf", "").encode(), viewer.csrf.encode()):

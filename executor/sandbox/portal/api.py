@@ -14,8 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from executor.sandbox.portal.accounts import Viewer
+from executor.sandbox.portal.holds import hold_entry_json, hold_json
 from executor.sandbox.portal.i18n import Translator
-from executor.sandbox.portal.model import Bill, HistoryEntry, LedgerLine, money
+from executor.sandbox.portal.model import Bill, HistoryEntry, Hold, LedgerLine, money
 from executor.sandbox.portal.pages import bill_filter
 from executor.sandbox.portal.services import REDESIGNED_UI_VERSION, UI_VERSION
 from executor.sandbox.portal.web import lang_of, portal_of, redesigned, viewer_of
@@ -41,9 +42,10 @@ def bills(request: Request) -> Response:
     viewer = viewer_of(request)
     page = portal_of(request).book.page(viewer.tenant, bill_filter(request))
     t = Translator(lang_of(request))
+    holds = portal_of(request).holds.current(bill.id for bill in page.bills)
     return JSONResponse(
         {
-            "bills": [bill_json(bill, t) for bill in page.bills],
+            "bills": [bill_json(bill, t, holds.get(bill.id)) for bill in page.bills],
             "total": page.total,
             "page": page.page,
             "pages": page.pages,
@@ -62,14 +64,15 @@ def bill(request: Request) -> Response:
 
 def bill_answer(request: Request, viewer: Viewer, found: Bill) -> Response:
     """Return the answer about one bill that the viewer may see."""
-    book = portal_of(request).book
-    body = bill_json(found, Translator(lang_of(request)))
+    book, holds = portal_of(request).book, portal_of(request).holds
+    body = bill_json(found, Translator(lang_of(request)), holds.current([found.id]).get(found.id))
+    body["holds"] = [hold_entry_json(entry) for entry in holds.log(found.id)]
     body["history"] = [_history_json(entry) for entry in book.history(found.id)]
     body["postings"] = [_posting_json(line) for line in book.ledger(viewer.tenant, bill_id=found.id)]
     return JSONResponse(body)
 
 
-def bill_json(found: Bill, t: Translator) -> dict[str, Any]:
+def bill_json(found: Bill, t: Translator, hold: Hold | None) -> dict[str, Any]:
     """Return a bill as the interface gives it."""
     handled = found.handled
     return {
@@ -86,6 +89,7 @@ def bill_json(found: Bill, t: Translator) -> dict[str, Any]:
         "created_at": found.created_at,
         "updated_by": found.updated_by,
         "updated_at": found.updated_at,
+        "hold": hold_json(hold),
         "handled": None
         if handled is None
         else {

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from executor.sandbox.portal import actions, api, control, pages, rest
+from executor.sandbox.portal import actions, api, control, hold_pages, pages, rest
 from executor.sandbox.portal.db import Clock, system_clock
 from executor.sandbox.portal.i18n import texts
 from executor.sandbox.portal.model import Account
@@ -92,6 +92,8 @@ def _routes() -> list[Route | Mount]:
         Route("/bills/{bill_id}", pages.bill_detail),
         Route("/bills/{bill_id}/fragment", pages.bill_fragment),
         Route("/bills/{bill_id}/actions", actions.act, methods=["POST"]),
+        Route("/bills/{bill_id}/hold", hold_pages.hold_page),
+        Route("/bills/{bill_id}/hold", hold_pages.set_hold, methods=["POST"]),
         Route("/notices/{notice}/accept", actions.accept_notice, methods=["POST"]),
         Route("/settlement", pages.settlement_page),
         Route("/settlement/{name}", pages.settlement_download),

@@ -134,6 +134,20 @@ class PortalClient:
         """Take the last action back."""
         return self.act(bill_id, "undo")
 
+    def hold(self, bill_id: str, note: str) -> None:
+        """Put a bill on hold by the form on its page."""
+        self._hold(bill_id, do="place", note=note)
+
+    def lift_hold(self, bill_id: str) -> None:
+        """Lift a hold by the form on the bill's page."""
+        self._hold(bill_id, do="lift")
+
+    def _hold(self, bill_id: str, **fields: str) -> None:
+        csrf = self.form(bill_id)[1]["csrf"]
+        answer = self._http.post(f"/bills/{bill_id}/hold", data={"csrf": csrf, **fields})
+        if answer.status_code != httpx.codes.SEE_OTHER:
+            raise PortalRefusedError("hold", answer.status_code)
+
     def settlement(self, month: str, *, encoding: str = "utf-8", backtick: bool = False) -> bytes:
         """Return a month's settlement file, byte for byte."""
         query = {"encoding": encoding, **({"backtick": "1"} if backtick else {})}

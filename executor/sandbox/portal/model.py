@@ -150,6 +150,15 @@ class Handled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """A person's word that a bill is not to be worked on now."""
+
+    account: str
+    note: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     """One difference bill."""
 

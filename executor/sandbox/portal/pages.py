@@ -93,6 +93,7 @@ def bill_list(request: Request) -> Response:
         viewer=viewer,
         new_design=new_design,
         page=page,
+        holds=portal.holds.current(bill.id for bill in page.bills),
         wanted=wanted,
         months=portal.book.months(viewer.tenant),
         statuses=tuple(Status),
@@ -106,7 +107,8 @@ def bill_rows(request: Request) -> Response:
     page: BillPage = portal_of(request).book.page(viewer.tenant, bill_filter(request))
     new_design = redesigned(request, viewer, "list", *(bill.id for bill in page.bills))
     template = "rows_new.html" if new_design else "rows.html"
-    return HTMLResponse(draw(template, request, viewer=viewer, new_design=new_design, page=page))
+    holds = portal_of(request).holds.current(bill.id for bill in page.bills)
+    return HTMLResponse(draw(template, request, viewer=viewer, new_design=new_design, page=page, holds=holds))
 
 
 def bill_detail(request: Request) -> Response:
@@ -230,6 +232,7 @@ def _detail_values(request: Request, bill: Bill) -> dict[str, Any]:
     book = portal_of(request).book
     return {
         "bill": bill,
+        "hold": portal_of(request).holds.current([bill.id]).get(bill.id),
         "history": book.history(bill.id),
         "postings": book.ledger(bill.tenant, bill_id=bill.id),
     }

@@ -126,6 +126,16 @@ def collateral_fee(post: Post) -> Reply:
     return Reply(status_code=200, bill_status=bill.status)
 
 
+def lost_update(post: Post) -> Reply:
+    """Save the record as the page had read it: a colleague's hold that came meanwhile is gone without a word."""
+    holds = post.portal.holds
+    if post.bill.id not in holds.current([post.bill.id]):
+        holds.place(post.connection, post.bill.id, str(post.params["colleague"]), str(post.params["note"]))
+    bill = post.book()
+    holds.lose(post.connection, bill.id)
+    return Reply(status_code=200, bill_status=bill.status)
+
+
 def session_expired(post: Post) -> Reply:
     """End the account's sessions before anything is booked."""
     end_sessions(post.connection, post.order.account)

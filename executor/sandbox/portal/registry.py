@@ -89,6 +89,14 @@ FAULTS: Final[tuple[FaultKind, ...]] = (
         params={"fee_minor": 2500},
         post=posting.collateral_fee,
     ),
+    FaultKind(
+        name="lost_update",
+        description="booked, and the save overwrites a colleague's hold that came while the page was open",
+        on="post",
+        params={"colleague": "wang.li", "note": "check the bank account first"},
+        times=1,
+        post=posting.lost_update,
+    ),
     # -- session and rights --------------------------------------------------------------------------------
     FaultKind(
         name="session_expired",

@@ -21,6 +21,14 @@ CREATE TABLE IF NOT EXISTS history (
     account TEXT NOT NULL, action TEXT NOT NULL, from_status TEXT NOT NULL, to_status TEXT NOT NULL,
     source TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS held (
+    bill_id TEXT PRIMARY KEY REFERENCES bills (id), account TEXT NOT NULL, note TEXT NOT NULL, at TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS hold_log (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, bill_id TEXT NOT NULL REFERENCES bills (id), at TEXT NOT NULL,
+    account TEXT NOT NULL, done TEXT NOT NULL, note TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS hold_log_bill ON hold_log (bill_id, seq);
 CREATE INDEX IF NOT EXISTS history_bill ON history (bill_id, seq);
 CREATE TABLE IF NOT EXISTS ledger (
     line INTEGER PRIMARY KEY AUTOINCREMENT, bill_id TEXT NOT NULL REFERENCES bills (id), tenant TEXT NOT NULL,

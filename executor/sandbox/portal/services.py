@@ -14,6 +14,7 @@ from executor.sandbox.portal.arrivals import insert_new
 from executor.sandbox.portal.book import Book, Order, StatusRefusedError
 from executor.sandbox.portal.db import Clock, Database, system_clock
 from executor.sandbox.portal.faults import FaultBoard, FaultKind
+from executor.sandbox.portal.holds import Holds
 from executor.sandbox.portal.jobs import Jobs
 from executor.sandbox.portal.model import Action
 
@@ -50,6 +51,7 @@ class Portal:
         self.database = Database(path, clock)
         self.accounts = Accounts(self.database)
         self.book = Book(self.database, strict=settings.strict)
+        self.holds = Holds(self.database)
         self.faults = FaultBoard(self.database, kinds)
         self.jobs = Jobs(
             self.database,

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from executor.sandbox.portal.book import bill_of, history_of, ledger_of
 from executor.sandbox.portal.db import open_connection
-from executor.sandbox.portal.model import Action, Bill, HistoryEntry, Kind, LedgerLine
+from executor.sandbox.portal.holds import HoldEntry, hold_entry_of, hold_of
+from executor.sandbox.portal.model import Action, Bill, HistoryEntry, Hold, Kind, LedgerLine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +60,16 @@ class PortalTruth:
             history_of(row)
             for row in self._rows("SELECT * FROM history WHERE bill_id = ? ORDER BY seq", (bill_id,))
         ]
+
+    def hold(self, bill_id: str) -> Hold | None:
+        """Return the hold that is on a bill now."""
+        rows = self._rows("SELECT * FROM held WHERE bill_id = ?", (bill_id,))
+        return hold_of(rows[0]) if rows else None
+
+    def hold_log(self, bill_id: str) -> list[HoldEntry]:
+        """Return who placed and lifted holds of a bill, oldest first."""
+        rows = self._rows("SELECT * FROM hold_log WHERE bill_id = ? ORDER BY seq", (bill_id,))
+        return [hold_entry_of(row) for row in rows]
 
     def ledger(self, bill_id: str = "", month: str = "") -> list[LedgerLine]:
         """Return the bookings of a bill, of a month, or all, oldest first."""

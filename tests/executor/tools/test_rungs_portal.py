@@ -140,6 +140,52 @@ def test_a_bill_in_a_state_that_the_action_does_not_start_from_is_stopped(works:
     assert works.truth(bill) == ("pending", 0, 0)
 
 
+def test_a_bill_that_a_colleague_holds_is_not_written_to(works: Works, portal: PortalThread) -> None:
+    bill = works.bill()
+    with portal.client("wang.li") as person:
+        person.hold(bill["id"], "check the account")
+    order = works.order(bill)
+    outcome = works.run(order)
+    assert (outcome.status, outcome.verdict) == ("taken_over", "precondition_failed")
+    assert "is held by wang.li (check the account)" in outcome.reason
+    assert works.facts(order, e.ActionAttempted) == []
+    assert portal.truth.hold(bill["id"]) is not None
+
+
+def test_a_hold_that_the_save_overwrote_is_found_with_both_who_placed_and_who_saved(
+    works: Works, portal: PortalThread
+) -> None:
+    bill = works.bill()
+    portal.control.switch_on("lost_update", bill["id"])
+    order = works.order(bill)
+    outcome = works.run(order)
+    assert (outcome.status, works.truth(bill)) == ("taken_over", ("processed", 1, 1))
+    assert "hold wang.li (check the bank account first) → gone, saved over by svc-acme" in outcome.reason
+    (wrong,) = works.facts(order, e.ReadbackMismatched)
+    assert (wrong.source, list(wrong.differences)) == ("api", ["hold"])
+    assert portal.truth.hold(bill["id"]) is None
+
+
+def test_a_hold_placed_between_the_last_look_and_the_save_reaches_a_person(
+    works: Works, portal: PortalThread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bill = works.bill()
+    order = works.order(bill)
+    kit = works.workshop.kit()
+    append = kit.log.append
+
+    def held(drafts: Any, **more: Any) -> Any:  # noqa: ANN401 - passed through
+        if any(isinstance(draft.event, e.ActionAttempted) for draft in drafts):
+            with portal.client("wang.li") as person:
+                person.hold(bill["id"], "wait")
+        return append(drafts, **more)
+
+    monkeypatch.setattr(kit.log, "append", held)
+    outcome = works.run(order)
+    assert outcome.status == "taken_over"
+    assert "hold nobody → wang.li (wait), placed before svc-acme wrote" in outcome.reason
+
+
 def test_withdrawn_rights_end_the_task_at_once(works: Works, portal: PortalThread) -> None:
     bill = works.bill()
     portal.control.switch_on("permission_dialog", bill["id"], on="post")
