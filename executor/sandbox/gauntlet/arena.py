@@ -31,7 +31,7 @@ AFTER_MS: Final = 200
 NOTICE_MS: Final = 100
 """An open page notices a fault that is fired within twice this time."""
 JOBS_LIMIT_S: Final = 5.0
-_TABLES: Final = ("ledger", "history", "posts", "consents", "jobs", "faults", "bills")
+_TABLES: Final = ("ledger", "history", "held", "hold_log", "posts", "consents", "jobs", "faults", "bills")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,6 +71,11 @@ class PortalTruth:
         rows = self._rows("SELECT * FROM hold_log WHERE bill_id = ? ORDER BY seq", (bill_id,))
         return [hold_entry_of(row) for row in rows]
 
+    def lost_hold(self, bill_id: str) -> bool:
+        """Return whether a hold is gone that nobody has lifted."""
+        log = self.hold_log(bill_id)
+        return bool(log) and log[-1].done == "placed" and self.hold(bill_id) is None
+
     def ledger(self, bill_id: str = "", month: str = "") -> list[LedgerLine]:
         """Return the bookings of a bill, of a month, or all, oldest first."""
         rows = self._rows(
