@@ -24,6 +24,7 @@ from projections.exports.verify.zipformat import Member, central_entry, end_reco
 
 CHUNK_BYTES = 1 << 20
 MAX_DIRECTORY_BYTES = 1 << 30
+_CONTROL = re.compile(r"[\x00-\x1f]")
 _ENCRYPTED = 0x1 | 0x40
 _UNREADABLE = (
     zipfile.BadZipFile,
@@ -96,7 +97,7 @@ class Archive:
         rest = b""
         for chunk in self.chunks(path):
             *whole, rest = (rest + chunk).split(b"\n")
-            if len(rest) > limit or any(len(line) > limit for line in whole):
+            if max(len(rest), *map(len, whole)) > limit:
                 raise Refused(f"{path} has a line of more than {limit} bytes", file=path)
             yield from whole
         if rest:
@@ -129,7 +130,7 @@ def _refuse_hostile_names(infos: list[zipfile.ZipInfo]) -> None:
     for info in infos:
         name = info.orig_filename
         shown = ascii(name)[:200]
-        if "\x00" in name or any(ord(char) < ord(" ") for char in name):
+        if _CONTROL.search(name):
             raise Refused(f"{shown}: control character in a name", file=name)
         if "\\" in name or re.match(r"[A-Za-z]:", name) or name.startswith("/"):
             raise Refused(f"{shown}: absolute or foreign path", file=name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -31,9 +32,14 @@ Progress = Callable[[int, int], None]
 """Called with the bytes hashed so far and in all."""
 
 
+def processors() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
 def hash_members(archive: Archive, findings: Findings, progress: Progress | None = None) -> dict[str, str]:
     """SHA-256 of every member in hex; a stored checksum (CRC-32) that differs is a problem."""
-    hashed = _Hashing(archive, progress).run(min(os.cpu_count() or 1, _MAX_THREADS))
+    hashed = _Hashing(archive, progress).run(min(processors(), _MAX_THREADS))
     hashes: dict[str, str] = {}
     for path, member in archive.members.items():
         hashes[path], crc = hashed[path]

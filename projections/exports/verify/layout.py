@@ -75,6 +75,8 @@ CHUNK_EVENTS = 200
 CHUNK_TEXT = 1 << 20
 
 _HASH = r"[0-9a-f]{64}"
+_UNESCAPED = re.compile(r"[ !#-\[\]-~]*")
+"""Text that JSON writes as it is."""
 _SAFE = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}"
 BASE = re.compile(r"proofreel-[0-9a-f]{16}")
 """The folder within the archive."""
@@ -167,7 +169,21 @@ class Entry:
 
     def line(self) -> bytes:
         """Its one form, with the newline."""
-        return plain_json(self.to_dict()) + b"\n"
+        return (self._written() or plain_json(self.to_dict()).decode()).encode() + b"\n"
+
+    def script(self) -> str:
+        """The same for a script: JSON in ASCII."""
+        return self._written() or _argument(self.to_dict())
+
+    def _written(self) -> str:
+        """Its JSON where no text in it needs an escape, which is the rule; else nothing."""
+        if not _UNESCAPED.fullmatch(self.body_sha256 + self.entry + self.event_id + self.stream):
+            return ""
+        return (
+            f'{{"body_sha256":"{self.body_sha256}","entry":"{self.entry}","event_id":"{self.event_id}",'
+            f'"position":{self.position},"recorded_at_us":{self.recorded_at_us},"stream":"{self.stream}",'
+            f'"version":{self.version}}}'
+        )
 
 
 ENTRY_FIELDS = tuple(sorted(item.name for item in fields(Entry)))
@@ -242,8 +258,15 @@ def plain_json(value: object) -> bytes:
 
 def script(function: str, *arguments: object) -> bytes:
     """A call of the page's ``function``: data for a page that may not fetch. ASCII, and no ``<`` at all."""
-    texts = [json.dumps(item, sort_keys=True, separators=(",", ":"), allow_nan=False) for item in arguments]
-    return f"{function}({','.join(texts)});\n".replace("<", "\\u003c").encode("ascii")
+    return _call(function, *(_argument(item) for item in arguments))
+
+
+def _argument(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _call(function: str, *arguments: str) -> bytes:
+    return f"{function}({','.join(arguments)});\n".replace("<", "\\u003c").encode("ascii")
 
 
 def expected(path: str) -> bool:
@@ -318,12 +341,13 @@ class PageChunks:
 
     def __init__(self) -> None:
         self.count = 0
-        self._items: list[tuple[dict[str, int | str], str | None]] = []
+        self._items: list[str] = []
         self._text = 0
 
     def add(self, entry: Entry, body: bytes | None) -> Iterator[tuple[str, bytes]]:
         """Take one event (no body: it is withheld); gives a script when one is full."""
-        self._items.append((entry.to_dict(), None if body is None else body.decode("utf-8", "replace")))
+        text = json.dumps(None if body is None else body.decode("utf-8", "replace"))
+        self._items.append(f"[{entry.script()},{text}]")
         self._text += len(body or b"")
         if len(self._items) >= CHUNK_EVENTS or self._text >= CHUNK_TEXT:
             yield from self.flush()
@@ -332,12 +356,9 @@ class PageChunks:
         """Give what is left."""
         if self._items:
             self.count += 1
-            path, data = (
-                f"data/page/events-{self.count:05}.js",
-                script("proofreelEvents", self.count, self._items),
-            )
+            data = _call("proofreelEvents", str(self.count), f"[{','.join(self._items)}]")
             self._items, self._text = [], 0
-            yield path, data
+            yield f"data/page/events-{self.count:05}.js", data
 
 
 def page_head(

@@ -25,6 +25,7 @@ from domain.log_format import LEAF_BYTES, LEAF_VERSION, stream_tag
 from domain.merkle import Frontier, leaf_hash
 from projections.exports.verify import layout
 from projections.exports.verify.archive import Archive
+from projections.exports.verify.entries import parse_entry
 from projections.exports.verify.layout import Entry, Head, PageChunks, References
 from projections.exports.verify.report import Findings, Problem
 
@@ -36,6 +37,7 @@ class StreamState:
     """One stream while the log is walked."""
 
     name: str
+    tag: bytes
     last: bytes = GENESIS
     leaves: int = 0
     shown: int = 0
@@ -71,25 +73,6 @@ class _Pair:
     """Of the body as it is here; as the entry says when it is withheld."""
 
 
-def parse_entry(line: bytes) -> Entry | None:
-    """An entry in its one form, None for anything else."""
-    try:
-        raw = json.loads(line)
-        if set(raw) != set(layout.ENTRY_FIELDS):
-            return None
-        entry = Entry(**raw)
-        integers = (entry.position, entry.version, entry.recorded_at_us)
-        texts = (entry.stream, entry.entry, entry.body_sha256, entry.event_id)
-        shaped = all(type(item) is int and 0 <= item <= layout.MAX_TIME_US for item in integers) and all(
-            type(item) is str for item in texts
-        )
-        hashes = bytes.fromhex(entry.entry), bytes.fromhex(entry.body_sha256)
-        whole = all(len(item) == hashlib.sha256().digest_size for item in hashes)
-        return entry if shaped and whole and entry.line() == line + b"\n" else None
-    except (ValueError, TypeError, RecursionError):
-        return None
-
-
 class RecordCheck:
     """One walk along the log; ``run`` gives what the events say."""
 
@@ -106,11 +89,10 @@ class RecordCheck:
         self._hashes = hashes
         self._withheld = withheld
         self._findings = findings
-        self._record = Record(streams={name: StreamState(name) for name in head.streams})
         tenant = TenantId(head.tenant)
-        self._tags = {
-            stream_tag(tenant, StreamId(name)): state for name, state in self._record.streams.items()
-        }
+        states = [StreamState(name, stream_tag(tenant, StreamId(name))) for name in head.streams]
+        self._record = Record(streams={state.name: state for state in states})
+        self._tags = {state.tag: state for state in states}
         self._chunks = PageChunks()
 
     def run(self, sizes: frozenset[int] = frozenset()) -> Record:
@@ -259,8 +241,7 @@ class RecordCheck:
     def _compare_leaf(
         self, entry: Entry, event: dict[str, Any] | None, label: str, leaf: bytes, link: bytes
     ) -> None:
-        tag = stream_tag(TenantId(self._head.tenant), StreamId(entry.stream))
-        if leaf[0] != LEAF_VERSION or leaf[1:17] != tag:
+        if leaf[0] != LEAF_VERSION or leaf[1:17] != self._record.streams[entry.stream].tag:
             what = f"{label} is not at position {entry.position} of this log: another stream's leaf is there"
         elif int.from_bytes(leaf[17:21], "big") != entry.version:
             what = f"{label} says version {entry.version}, the log has another one there"

@@ -19,6 +19,8 @@ _DOS_DATE = 0x21  # 1 January 1980, the earliest there is
 _UNIX = 3
 _REGULAR_FILE = 0o100644 << 16
 _PLAIN, _ZIP64 = 20, 45
+_LOCAL_BYTES = 30
+"""A local header without its name, which is ASCII."""
 _MAX16, _MAX32 = 0xFFFF, 0xFFFFFFFF
 
 
@@ -34,7 +36,7 @@ class Member:
     @property
     def data_offset(self) -> int:
         """Where its bytes begin."""
-        return self.offset + len(local_header(self.name, self.size, self.crc))
+        return self.offset + _LOCAL_BYTES + len(self.name)
 
     @property
     def end(self) -> int:
