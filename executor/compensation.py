@@ -24,6 +24,7 @@ from executor.runtime.jobs import Job
 from executor.runtime.kit import Hands, Kit
 from executor.runtime.permits import permit, sources_for
 from executor.runtime.streams import TaskStream
+from executor.runtime.traces import TaskTraces
 from executor.takeover import hand_over
 from executor.tools.base import Look
 
@@ -52,6 +53,22 @@ def compensate(
             "no way back was registered before the write",
             remedy="take the task over",
         )
+    traces = TaskTraces(kit, hands)
+    with traces.of(stream):
+        return _compensate(kit, stream, traces, registered, requested_by=requested_by, reason=reason)
+
+
+def _compensate(
+    kit: Kit,
+    stream: TaskStream,
+    traces: TaskTraces[Hands],
+    registered: e.CompensationRegistered,
+    *,
+    requested_by: PrincipalId,
+    reason: str,
+) -> Undone:
+    state = stream.state
+    assert state.intent is not None, "an opened task has an intent"  # noqa: S101 - invariant, stays on
     intent = replace(state.intent, action=registered.action, expected_status=registered.snapshot.status)
     if not state.compensating:
         started = e.CompensationStarted(action=registered.action, requested_by=requested_by, reason=reason)
@@ -60,7 +77,7 @@ def compensate(
     explained = _after_write(registered.snapshot, kit.recipe.actions[state.intent.action].new_ledger_lines)
     if stream.state.effect == "none":
         stopped = _changed_since(state.intent, explained, now) or _undo(
-            kit, stream, hands, state.intent, intent, now
+            kit, stream, traces.hands, state.intent, intent, now
         )
         if stopped is not None:
             return _failed(kit, stream, registered, stopped.found or stopped.verdict, {})
@@ -87,6 +104,7 @@ def compensate(
         source=",".join(fact.source for fact in confirmed), restored=confirmed[0].found
     )
     stream.stage(c.ReportCompensation(done))
+    traces.settle(stream)
     stream.stage(c.Seal(by=kit.identity.principal))
     stream.flush()
     return Undone(

@@ -144,6 +144,8 @@ class BrowserSection(_Strict, frozen=True, kw_only=True):
     headless: bool = True
     viewport_width: AtLeastOne = 1280
     viewport_height: AtLeastOne = 800
+    trace: Literal["never", "on_failure", "always"] = "never"
+    """Which tasks keep Playwright's own trace, without secrets (B12); recording it takes time."""
 
 
 class NotifySection(_Strict, frozen=True, kw_only=True):

@@ -134,6 +134,7 @@ class Workshop:
             write_rules=target.write_rules,
             zone=target.zone,
             ladder=config.tools.ladder,
+            trace=config.browser.trace,
             callers=callers_of(config, target.recipe, target.service_secret, self._stack),
             runners=self._runners(session),
         )

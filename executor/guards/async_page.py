@@ -28,6 +28,7 @@ from executor.guards.blocking import Bridge
 from executor.runtime.system import SystemClock
 from executor.tools.base import Mode, RequestRule, Settle, SiteRules, StepReport
 from executor.tools.browser import BrowserTool
+from executor.traces.scrub import Scrubbed
 
 T = TypeVar("T")
 
@@ -128,6 +129,14 @@ class AsyncGuardedPage:
     async def key(self, selector: str, chord: str, *, rule: RequestRule | None = None) -> StepReport:
         """Press a key chord with the focus on an element."""
         return await self._step(lambda: self._inner.key(selector, chord, rule=rule))
+
+    async def begin_trace(self) -> None:
+        """Start recording the browser's trace."""
+        await self._in_thread(self._inner.begin_trace)
+
+    async def end_trace(self, *, keep: bool) -> Scrubbed | None:
+        """Stop it; with ``keep``, the trace without secrets."""
+        return await self._in_thread(lambda: self._inner.end_trace(keep=keep))
 
     @property
     def _inner(self) -> blocking_page.GuardedPage:

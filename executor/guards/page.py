@@ -37,6 +37,7 @@ from executor.tools.base import (
     Target,
 )
 from executor.tools.browser import BrowserTool, first_line
+from executor.traces.scrub import Scrubbed
 
 Sink = Callable[[StepReport], None]
 
@@ -118,6 +119,14 @@ class GuardedPage:
         step = Step(kind="key", selectors=(selector,), text=chord, writes=rule is not None)
         return self.act(step, None, rule)
 
+    def begin_trace(self) -> None:
+        """Start recording the browser's trace; see ``executor.runtime.traces.Traceable``."""
+        self.tool.trace.begin()
+
+    def end_trace(self, *, keep: bool) -> Scrubbed | None:
+        """Stop it; with ``keep``, the trace without secrets."""
+        return self.tool.trace.end(keep=keep)
+
     def act(
         self,
         step: Step,
@@ -168,6 +177,8 @@ class GuardedPage:
     def _unobserved(self, step: Step) -> Performed:
         """A record-only step whose element the guard can't name: done as the user's own loop does it."""
         began = time.perf_counter_ns()
+        if step.secret:
+            self.tool.trace.knows(step.text)
         self.tool.hold.begin(None, None)
         failure = ""
         try:

@@ -77,14 +77,31 @@ P.signals = (screens) => {
   for (const s of screens) if (C.permissionWords.some((w) => s.text.toLowerCase().includes(w.toLowerCase()))) out.push("permission_dialog");
   return [...new Set(out)];
 };
-const secrets = () => [
+const secretParts = () => [
   ...P.all(document, "input,textarea").filter((e) => P.secret(e)),
   ...(C.mask.length ? P.all(document, C.mask.join(",")) : []),
-].filter(P.visible);
+];
+const secrets = () => secretParts().filter(P.visible);
 P.secretRects = () => ({
   scale: devicePixelRatio,
   rects: [...new Set(secrets())].map((e) => rectangle(e.getBoundingClientRect())).filter(([x, y, w, h]) => x < innerWidth && y < innerHeight && x + w > 0 && y + h > 0),
 });
+// What secret fields and masked parts hold or held; asked only so that the same is taken out of a trace.
+const held = new Map();
+addEventListener("input", (e) => {
+  const t = e.composedPath()[0];
+  if (t && t.value && P.secret(t) && t.value.length >= (held.get(t) || "").length) held.set(t, t.value);
+}, true);
+P.secretTexts = () => {
+  const out = new Set(held.values());
+  for (const e of secretParts()) {
+    out.add(e.value || "");
+    const texts = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) out.add(texts.currentNode.data.trim());
+  }
+  out.delete("");
+  return [...out].filter((text) => typeof text === "string");
+};
 P.toasts = () =>
   (C.toast ? P.all(document, C.toast) : []).filter(P.visible).map(P.text).filter(Boolean).join(" | ").slice(0, 400);
 // Every answer that a capture may follow says where the secrets are: no question of its own is needed for that.

@@ -17,7 +17,7 @@ from executor.notify import Notifier
 from executor.readback import Readback
 from executor.recipe import Recipe
 from executor.runtime.jobs import Runner
-from executor.tools.base import FieldMap, Frame, Look, Performed, RequestRule, Step, Target
+from executor.tools.base import FieldMap, Frame, Look, Performed, RequestRule, Step, Target, TracePolicy
 from executor.tools.calls import Caller
 
 UTC = ZoneInfo("UTC")
@@ -117,6 +117,8 @@ class Kit:
     """Configured order of the rungs, best first (B2)."""
     callers: Mapping[RungName, Callable[[], Caller]] = field(default_factory=dict)
     """Rungs without a screen, opened when an order needs them."""
+    trace: TracePolicy = "never"
+    """Which tasks keep the browser's own trace."""
     runners: Mapping[RungName, Callable[[], Runner]] = field(default_factory=dict)
     """Rungs with a runner of their own (a model's loop), opened for each job; ``WorldError``: the rung is lost."""
 

@@ -25,6 +25,7 @@ from executor.runtime.jobs import Ended, Job, Runner
 from executor.runtime.kit import Kit
 from executor.runtime.loop import Drive, ModelRunner
 from executor.runtime.permits import sources_for
+from executor.runtime.traces import TaskTraces
 from executor.tools.computer_use import VisionHands
 
 
@@ -77,8 +78,10 @@ class VisionRung:
             done=self.done(job.intent),
             longest_px=self.longest_px,
         )
+        traces = TaskTraces(self.kit(), self.hands, closes_early=True)
         try:
-            return ModelRunner(self.kit(), self.hands, self.talk, drive).run(job)
+            with traces.of(job.stream):
+                return ModelRunner(self.kit(), traces.hands, self.talk, drive).run(job)
         finally:
             self.hands.close()
 

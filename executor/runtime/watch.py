@@ -22,7 +22,9 @@ from domain.values import Check, FrameRef, FrameRole, Intent, Verdict
 from executor.runtime.batch import Setting
 from executor.runtime.jobs import outcome_of
 from executor.runtime.streams import RunStream, TaskStream
+from executor.runtime.traces import attached
 from executor.tools.base import Frame, Look, StepReport
+from executor.traces.scrub import Scrubbed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +127,10 @@ class Watch:
         stream.stage(c.DeclareDone(e.TaskDeclaredDone(claim=claim)))
         stream.stage(c.Seal(by=self._to.principal))
         stream.flush()
+
+    def attach(self, trace: Scrubbed) -> None:
+        """Keep the browser's trace of the current task."""
+        self._current().submit(c.Attach(attached(trace, self._to.blobs)))
 
     def sink(self, report: StepReport) -> None:
         """Record one step of the loop; steps outside a task (log-in) are not kept."""

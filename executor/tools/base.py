@@ -19,6 +19,8 @@ POINTER_KINDS: frozenset[StepKind] = frozenset({"click", "double_click", "drag"}
 Scope = Literal["dialog", "row", "form", "section", "page"]
 Status = Literal["executed", "blocked", "failed", "unknown"]
 Mode = Literal["guarded", "record_only"]
+TracePolicy = Literal["never", "on_failure", "always"]
+"""Which tasks keep the browser's own trace: none, those that didn't end well, all."""
 IntentField = Literal["bill_id", "counterparty", "amount", "currency", "month", "action"]
 
 

@@ -46,6 +46,7 @@ from executor.tools.base import (
 from executor.tools.inputs import Inputs
 from executor.tools.outcome import Happened, conclude
 from executor.tools.quiet import wait_until_quiet
+from executor.traces.recorder import TraceRecorder
 
 ACTION_LIMIT_MS = 10_000
 NAVIGATION_LIMIT_MS = 30_000
@@ -86,6 +87,7 @@ class BrowserTool:
         self.world = IsolatedWorld(page, rules)
         self.gate = TargetGate(self.world)
         self.camera = Camera(self.world, clock)
+        self.trace = TraceRecorder(page, self.world, rules)
         self.inputs = Inputs(page, self.gate, enforce=mode == "guarded")
         # A context of our own is held as a whole, new windows included; somebody else's only on this page.
         self.hold = RequestHold(page.context if owns_context else page, rules, enforce=mode == "guarded")
@@ -153,6 +155,7 @@ class BrowserTool:
         """
         began = time.perf_counter_ns()
         frame, parts = self.camera.capture_with(lambda: self._read_all("look"))
+        self.trace.saw(frame)
         main = parts[0]
         self._shown = main["toast"]
         signals = sorted({*self._troubles, *(s for part in parts for s in part["signals"])})
@@ -296,6 +299,7 @@ class BrowserTool:
         Raises:
             WorldError: the log-in page is not as configured, or refuses.
         """
+        self.trace.knows(secret)
         self.goto(form.url)
         self.hold.begin(None, None, login_path=form.post_path or urlsplit(form.url).path)
         try:
@@ -352,6 +356,8 @@ class BrowserTool:
             settle: how long to wait afterwards.
         """
         began = time.perf_counter_ns()
+        if step.secret:
+            self.trace.knows(step.text)
         self.hold.begin(rule if step.writes else None, intent)
         known_dialogs = len(self._dialogs)
         shown = self._shown if step.writes else ""

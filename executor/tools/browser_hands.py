@@ -10,6 +10,7 @@ from executor.guards.auth import check_auth
 from executor.guards.base import Purpose, pre_checks
 from executor.tools.base import FieldMap, Frame, LoginForm, Look, Performed, RequestRule, Step, Target
 from executor.tools.browser import BrowserTool
+from executor.traces.scrub import Scrubbed
 
 
 class BrowserHands:
@@ -78,6 +79,14 @@ class BrowserHands:
     def expect_native(self, message: str, verb: str) -> None:
         """See ``AsksNatively``."""
         self.tool.expect_native(message, verb)
+
+    def begin_trace(self) -> None:
+        """See ``executor.runtime.traces.Traceable``."""
+        self.tool.trace.begin()
+
+    def end_trace(self, *, keep: bool) -> Scrubbed | None:
+        """See ``executor.runtime.traces.Traceable``."""
+        return self.tool.trace.end(keep=keep)
 
     def close(self) -> None:
         """End the browser context."""

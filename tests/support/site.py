@@ -55,9 +55,8 @@ def _handler(site: Callable[[], Site]) -> type[BaseHTTPRequestHandler]:
         def _send(self, answer: Answer) -> None:
             body = answer.body.encode()
             self.send_response(answer.status)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            for name, value in answer.headers.items():
+            usual = {"Content-Type": "text/html; charset=utf-8", "Content-Length": str(len(body))}
+            for name, value in (usual | answer.headers).items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)

@@ -1,0 +1,1 @@
+"""The browser's own traces, with everything secret taken out before they are kept."""
