@@ -10,7 +10,8 @@ import contextlib
 import logging
 import multiprocessing
 import queue
-from collections.abc import Callable, Generator, Sequence
+import signal
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any, Final
@@ -78,13 +79,30 @@ def _end(running: Sequence[BaseProcess]) -> None:
             process.join(STOP_S)
 
 
+def _jobs(waiting: Any) -> Iterator[Job]:  # noqa: ANN401 - a queue, generic only in stubs
+    """What there is to do, until there is no more or nobody is left to tell."""
+    parent = multiprocessing.parent_process()
+    while parent is None or parent.is_alive():
+        try:
+            job = waiting.get(timeout=WATCH_S)
+        except queue.Empty:
+            continue
+        if job is None:
+            return
+        yield job
+
+
 def _work(open_runner: OpenRunner, waiting: Any, answers: Any) -> None:  # noqa: ANN401 - queues, generic only in stubs
     """One worker's life; Ctrl-C and a failure both end it with everything put away."""
     logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what an interruption breaks off is no news
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background job begins with it ignored
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt):
         try:
             with open_runner() as run:
-                for job in iter(waiting.get, None):
+                for job in _jobs(waiting):
                     answers.put(msgspec.json.encode(run(job)))
         except Exception as error:  # noqa: BLE001 - told to the first process, which ends the run with it
             answers.put(f"{type(error).__name__}: {error}")
