@@ -113,9 +113,13 @@ def icon() -> Image.Image:
 
 
 def language() -> str:
-    """Language that was picked, else the one in the URL, else the browser's."""
+    """Language that was picked, else the one in the URL, else the browser's.
+
+    What the page says of itself goes first: a browser need not send its languages along when it opens a WebSocket.
+    """
     asked = st.session_state.get("language") or st.query_params.get("lang")
-    return choose(asked, st.context.headers.get("Accept-Language"))
+    offers = (st.context.locale, st.context.headers.get("Accept-Language"))
+    return choose(asked, ",".join(filter(None, offers)))
 
 
 def waiting(who: Viewer) -> dict[str, int]:

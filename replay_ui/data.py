@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 
 from domain import events as e
 from domain.ids import Sha256, TaskId, TenantId, settlement_stream, task_stream
-from projections import fsck
+from projections import canary, fsck
 from projections.settlement.importer import read_settlement
 from projections.settlement.profiles import load_profile
-from projections.views import metrics as metric_view
 from projections.views.approvals import Approvals, Pending, pending
 from projections.views.cases import CaseRow, Cases
 from projections.views.common import verdict_of
@@ -29,8 +28,10 @@ from projections.views.reconciliation import Reconciliation, reconcile
 from projections.views.runs import RunRow, Runs
 from projections.views.takeover_queue import Aged, TakeoverQueue, aged
 from projections.views.tallies import Metrics
+from projections.views.targets import TargetRow, Targets
 from projections.views.task_states import TaskRow
 from projections.views.timeline import Entry, Timeline, TimelineProjection, timeline
+from replay_ui.figures import Figures, figures_of
 from replay_ui.record import Place, RecordDesk, Standing
 
 if TYPE_CHECKING:
@@ -201,14 +202,32 @@ class Desk(RecordDesk):
 
     def metrics(
         self, tenant: TenantId, *, since_us: int = 0, until_us: int | None = None, mode: str = ""
-    ) -> Answer[metric_view.MetricsReport]:
-        """The four metrics over the tasks opened in a period."""
+    ) -> Answer[Figures]:
+        """The four metrics over the tasks opened in a period, and what they can be split by."""
 
-        def made() -> metric_view.MetricsReport:
+        def made() -> Figures:
             rows = self._rows(Metrics(), tenant)
-            return metric_view.report(rows, since_us=since_us, until_us=until_us, mode=mode)
+            return figures_of(rows, since_us=since_us, until_us=until_us, mode=mode)
 
         return self.answer(("metrics", since_us, until_us, mode), tenant, made)
+
+    def targets(self, tenant: TenantId) -> Mapping[str, TargetRow]:
+        """What people accepted for each metric."""
+        rows = self.answer("targets", tenant, lambda: self._rows(Targets(), tenant)).value
+        return {row.metric: row for row in rows}
+
+    def proposals(self, tenant: TenantId, sample: canary.Canary) -> Answer[canary.Proposals]:
+        """What a sample of a period proposes as targets.
+
+        Raises:
+            ConfigError: the period is empty or backwards, or the share is no share.
+        """
+
+        def made() -> canary.Proposals:
+            through = self.end_of_evidence(tenant)
+            return canary.propose(self._rows(Metrics(), tenant), sample, through_position=through)
+
+        return self.answer(("canary", sample), tenant, made)
 
     # Month end
 

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from domain.events import TargetAccepted
+
 Resolution = Literal["effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do"]
 RESOLUTIONS: Final[tuple[Resolution, ...]] = get_args(Resolution)
 
@@ -46,6 +48,9 @@ class OperatorActions(Protocol):
 
     def tell_again(self, tenant: str, task: str, *, position: int, person: str) -> Mapping[str, str]:
         """Try the alert at ``position`` again where it was not delivered; channel → ``ok``, or what it failed with."""
+
+    def accept_target(self, tenant: str, fact: TargetAccepted, *, person: str) -> None:
+        """Accept a target for a metric, with the sample that it rests on."""
 
     def resolve(self, tenant: str, task: str, *, resolution: Resolution, person: str, note: str) -> None:
         """Close the takeover with what was found and done."""

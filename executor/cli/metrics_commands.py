@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from domain.envelope import Draft, Envelope
-from domain.ids import TenantId, targets_stream
+from domain.ids import TenantId
 from executor.cli.common import (
     config_option,
     configured,
@@ -174,6 +173,7 @@ def accept(
     """Accept a target on the ground of a sample; it holds from then on, and who accepted it is on record."""
     from executor.runtime.system import SystemClock, SystemIds
     from executor.store.log import open_record
+    from executor.targets import accept_target
     from projections.canary import acceptance
 
     config = configured(config_path)
@@ -182,19 +182,8 @@ def accept(
     found = _proposals(_data(config_path, store, blobs, tenant), since, until, share, seed)
     name = cast("TargetMetric", metric)
     fact = acceptance(found, name, by=who.principal, target_permille=target, note=note)
-    clock, ids = SystemClock(), SystemIds()
     with open_record(places(store, blobs or "unused", config_path).store) as log:
-        stream = targets_stream(metric)
-        envelope = Envelope(
-            event_id=ids.event_id(),
-            tenant=tenant,
-            stream=stream,
-            version=sum(1 for _ in log.stream(tenant, stream)) + 1,
-            principal=who.principal,
-            occurred_at_us=clock.now_us(),
-            salt=ids.salt(),
-        )
-        log.append([Draft(envelope=envelope, event=fact)])
+        accept_target(log, fact, ids=SystemIds(), clock=SystemClock(), tenant=tenant, person=who)
     if as_json:
         print_json(fact)
     else:

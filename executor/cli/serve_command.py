@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from domain.errors import CommandRefused, ConfigError
-from domain.events import TakeoverResolved
+from domain.events import TakeoverResolved, TargetAccepted
 from domain.ids import TaskId, TenantId, task_stream
 from executor.approvals import answer
 from executor.casework import Casework, sign_off
@@ -36,6 +36,7 @@ from executor.runtime.streams import TaskStream
 from executor.runtime.system import SystemClock, SystemIds
 from executor.store.log import RecordLog, open_record
 from executor.takeover import resolve, take, tell_again
+from executor.targets import accept_target
 from executor.yaml_source import load_yaml
 
 if TYPE_CHECKING:
@@ -116,6 +117,13 @@ class RecordedDecisions:
             channels=tuple(letter.failed),
         )
         return alert.delivered
+
+    def accept_target(self, tenant: str, fact: TargetAccepted, *, person: str) -> None:
+        """Accept the target that the person saw proposed, or their own with its reason."""
+        who = self._config.person(person)
+        accept_target(
+            self._log, fact, ids=SystemIds(), clock=SystemClock(), tenant=TenantId(tenant), person=who
+        )
 
     def resolve(self, tenant: str, task: str, *, resolution: Resolution, person: str, note: str) -> None:
         """Close the takeover."""

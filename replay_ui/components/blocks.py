@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Tone = Literal["ok", "stopped", "failed", "unknown", "none"]
-Look = Literal["", "quiet", "strong", "mono", "number", "chip", "button"]
+Look = Literal["", "quiet", "strong", "mono", "name", "number", "chip", "button"]
+"""``mono`` stays on one line, ``name`` may break anywhere: keys, hashes."""
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
@@ -49,6 +50,10 @@ class Span(_Base, frozen=True, kw_only=True):
     ticking: str = ""
     """The text while there is time left, and ``over`` when there is none; ``{time}`` is filled in."""
     over: str = ""
+    low: int | None = None
+    """Per mille, with ``high`` and ``at``: an interval drawn below the text."""
+    high: int | None = None
+    at: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse an address elsewhere."""
@@ -198,7 +203,37 @@ class Card(_Base, frozen=True, kw_only=True, tag_field="kind", tag="card"):
     tone: Tone = "none"
 
 
-Block = Table | Tiles | Facts | Thumbs | Chain | Heading | Note | Lines | Card
+class Bar(_Base, frozen=True, kw_only=True):
+    """One bar of a chart."""
+
+    label: str
+    at: int | None = None
+    """Per mille of the height; None where nothing is stated."""
+    detail: str = ""
+    """What the bar stands for, in words."""
+    tone: Tone = "none"
+    href: str = ""
+    mark: str = ""
+    """What happened at this place, in words; a mark stands above the bar."""
+
+    def __post_init__(self) -> None:
+        """Refuse an address elsewhere."""
+        check_path(self.href)
+
+
+class Chart(_Base, frozen=True, kw_only=True, tag_field="kind", tag="chart"):
+    """Bars from 0 to 100 %, in order; each opens what it stands for."""
+
+    label: str
+    bars: tuple[Bar, ...]
+    limit: int | None = None
+    """Per mille at which a line is drawn, named by ``limit_label``."""
+    limit_label: str = ""
+    mark_label: str = ""
+    """What the marks above bars mean; empty where there are none."""
+
+
+Block = Table | Tiles | Chart | Facts | Thumbs | Chain | Heading | Note | Lines | Card
 
 
 def check_path(href: str) -> None:
@@ -250,6 +285,12 @@ def when(at_us: int | None) -> str:
     if not at_us:
         return "–"
     return datetime.fromtimestamp(at_us / 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def moment(at_us: int | None) -> Cell:
+    """``when`` as a cell of two lines, day above time: a column of times need not be wide."""
+    day, _, rest = when(at_us).partition(" ")
+    return cell(text(day, "number"), text(rest, "quiet")) if rest else cell(text(day))
 
 
 def clock(at_us: int) -> str:

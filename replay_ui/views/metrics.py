@@ -1,43 +1,30 @@
-"""Metrics: four rates, each with its definition, its interval and the events it counts (B13)."""
+"""Metrics: four rates with their intervals and targets, split and by day; each number opens its events (B13, G6).
+
+``?part=`` names what stands below the four rates: ``events`` (the default), ``slices``, ``days``, ``targets``. The
+other parameters choose events: ``metric`` and ``set``, with ``by`` and ``value`` or a sample; ``day``; ``verdict``.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from replay_ui.components.blocks import (
-    Block,
-    Column,
-    Heading,
-    Lines,
-    Note,
-    Row,
-    Tile,
-    Tiles,
-    cell,
-    percent,
-    row,
-    table,
-    text,
-    when,
-)
+from replay_ui.components.blocks import Block, Lines, Note, Tile, Tiles, percent, text
 from replay_ui.components.sheet import sheet
-from replay_ui.views.common import METRICS, View, choice, paged
+from replay_ui.views import metric_days, metric_events, metric_slices, targets
+from replay_ui.views.common import View, choice
+from replay_ui.views.metric_links import NAMES, PARTS, metric_path, part_of, start_us
 from replay_ui.views.runs import MODES, label
 
 if TYPE_CHECKING:
-    from projections.views.metrics import Metric, MetricsReport
-    from replay_ui.data import Place
-
-NAMES: Final = ("mis_operation", "completion", "takeover", "rollback")
-SETS: Final = ("numerator", "denominator", "undecided")
-_DAY_US: Final = 86_400_000_000
+    from projections.views.metrics import Metric, MetricName
+    from replay_ui.figures import Figures
 
 
 def page(view: View) -> None:
-    """Show the four metrics; ``?metric=`` and ``?set=`` list the events behind a number."""
+    """Show the four metrics, and below them the part that the address names."""
     words = view.words
     first, second, third, _ = st.columns((2, 2, 2, 2))
     with first:
@@ -52,24 +39,26 @@ def page(view: View) -> None:
         until_us=start_us(until + timedelta(days=1)) if until else None,
         mode=mode,
     )
-    report = answer.value
+    figures = answer.value
     asked = st.query_params.get("metric")
-    name = asked if asked in NAMES else NAMES[0]
-    sheet((*view.as_of(answer), figures(view, report, name)), key="metrics-figures")
-    if not report.tasks:
+    name = next((one for one in NAMES if one == asked), NAMES[0])
+    part = part_of()
+    sheet((*view.as_of(answer), tiles(view, figures, name), parts(view, part)), key="metrics-figures")
+    if part == "targets":
+        targets.section(view, figures)
+    elif not figures.report.tasks:
         sheet((Note(text=words("metrics.none"), detail=words("metrics.none_do")),), key="metrics")
-        return
-    sheet(behind(view, of_name(report, name)), key="metrics")
+    elif part == "slices":
+        metric_slices.section(view, figures, name)
+    else:
+        sheet(below(view, figures, name, part), key="metrics")
 
 
-def of_name(report: MetricsReport, name: str) -> Metric:
-    """One of the four."""
-    return {
-        "mis_operation": report.mis_operation,
-        "completion": report.completion,
-        "takeover": report.takeover,
-        "rollback": report.rollback,
-    }[name]
+def below(view: View, figures: Figures, name: MetricName, part: str) -> tuple[Block, ...]:
+    """The part below the rates that needs no choice of its own."""
+    if part == "days":
+        return metric_days.section(view, figures)
+    return metric_events.section(view, figures, name)
 
 
 def day(label_text: str, parameter: str) -> date | None:
@@ -93,33 +82,28 @@ def day(label_text: str, parameter: str) -> date | None:
     return asked
 
 
-def start_us(moment: date) -> int:
-    """First microsecond of a day, UTC."""
-    midnight = datetime(moment.year, moment.month, moment.day, tzinfo=UTC)
-    return (midnight - datetime(1970, 1, 1, tzinfo=UTC)).days * _DAY_US
-
-
-def figures(view: View, report: MetricsReport, chosen: str) -> Tiles:
+def tiles(view: View, figures: Figures, chosen: str) -> Tiles:
     """The four rates."""
-    return Tiles(items=tuple(tile(view, of_name(report, name), chosen=name == chosen) for name in NAMES))
+    return Tiles(items=tuple(tile(view, figures.report.of(name), chosen=name == chosen) for name in NAMES))
 
 
 def tile(view: View, metric: Metric, *, chosen: bool) -> Tile:
-    """One rate with its 95 % interval; only counts where there is too little to state one."""
+    """One rate with its 95 % interval and its target; only counts where there is too little to state one."""
     words, rate = view.words, metric.rate
     counts = f"{len(metric.numerator):,} / {len(metric.denominator):,}"
-    href = metric_path(view, metric.name)
+    href = metric_path(view, part=part_of(), metric=metric.name)
     name = words(f"metrics.{metric.name}")
+    goal = targets.in_short(view, metric)
     if rate is None:
         detail = words("metrics.too_few", counts=counts)
-        return Tile(label=name, value="–", detail=detail, href=href, chosen=chosen)
+        return Tile(label=name, value="–", detail=f"{detail}{goal}", href=href, chosen=chosen)
     detail = words(
         "metrics.interval", counts=counts, low=percent(rate.low_permille), high=percent(rate.high_permille)
     )
     return Tile(
         label=name,
         value=percent(rate.permille),
-        detail=detail,
+        detail=f"{detail}{goal}",
         href=href,
         chosen=chosen,
         low=rate.low_permille,
@@ -128,72 +112,14 @@ def tile(view: View, metric: Metric, *, chosen: bool) -> Tile:
     )
 
 
-def metric_path(view: View, name: str, which: str = "") -> str:
-    """Path of the events behind a number, with the filters of now."""
-    kept: dict[str, str | int | None] = {
-        key: value for key, value in st.query_params.items() if key in {"mode", "since", "until"}
-    }
-    return view.path(METRICS, **(kept | {"metric": name, "set": which}))
-
-
-def behind(view: View, metric: Metric) -> tuple[Block, ...]:
-    """Definition of a metric, and the events of one of its sets."""
-    words = view.words
-    asked = st.query_params.get("set")
-    which = asked if asked in SETS else SETS[0]
-    sets = {"numerator": metric.numerator, "denominator": metric.denominator, "undecided": metric.undecided}
-    blocks: list[Block] = [
-        Heading(text=words(f"metrics.{metric.name}")),
-        Lines(items=((text(words(f"metrics.{metric.name}_is")),),)),
-        Tiles(
-            items=tuple(
-                Tile(
-                    label=words(f"metrics.set_{name}"),
-                    value=f"{len(sets[name]):,}",
-                    href=metric_path(view, metric.name, name),
-                    chosen=name == which,
-                )
-                for name in SETS
-                if name != "undecided" or metric.name == "mis_operation"
-            )
-        ),
-    ]
-    if metric.worst is not None:
-        worst = words("metrics.worst", rate=percent(metric.worst.permille))
-        blocks.append(Note(text=worst, tone="unknown"))
-    positions = sets[which]
-    if not positions:
-        return (*blocks, Note(text=words("metrics.no_events")))
-    part, pager = paged(view, METRICS, positions)
-    reasons: dict[int, list[str]] = {}
-    for finding in metric.findings:
-        reasons.setdefault(finding.position, []).append(finding.reason)
-    columns = (
-        words("event"),
-        words("time"),
-        words("bill"),
-        Column(label=words("month.says"), grow=True),
-        words("metrics.counted"),
-        words("identity"),
+def parts(view: View, part: str) -> Lines:
+    """The way between the parts."""
+    links = tuple(
+        text(
+            view.words(f"metrics.part_{one}"),
+            "strong" if one == part else "button",
+            href="" if one == part else metric_path(view, part=one, metric=st.query_params.get("metric", "")),
+        )
+        for one in PARTS
     )
-    rows = [
-        event_row(view, place, reasons.get(place.position, []))
-        for place in view.desk.places(view.tenant, part)
-    ]
-    blocks.append(table(columns, rows, label=words(f"metrics.set_{which}")))
-    return (*blocks, Lines(items=(pager,))) if pager else tuple(blocks)
-
-
-def event_row(view: View, place: Place, reasons: list[str]) -> Row:
-    """One event behind a number."""
-    path = view.event_path(place.bill_id, place.position) if place.bill_id else ""
-    why = ", ".join(view.words.of("reason", reason) for reason in reasons)
-    return row(
-        cell((view.stored(place.run_id, place.position), text(place.name, "mono"))),
-        text(when(place.at_us), "number"),
-        text(place.bill_id or "–", "strong", href=path),
-        text(place.sentence, "quiet"),
-        text(why or "–"),
-        text(place.principal, "mono"),
-        href=path,
-    )
+    return Lines(items=(links,))

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from replay_ui.components.blocks import Block, Column, Heading, Note, Row, cell, money, row, table, text, when
+from replay_ui.components.blocks import (
+    Block,
+    Column,
+    Heading,
+    Note,
+    Row,
+    cell,
+    moment,
+    money,
+    row,
+    table,
+    text,
+)
 from replay_ui.components.sheet import sheet
 from replay_ui.search import MOST, Found, search
 from replay_ui.views.common import CHAIN, REPLAY, View
@@ -92,8 +104,8 @@ def task_row(view: View, task: TaskRow) -> Row:
         text(money(intent.amount_minor, intent.currency) if intent else "–", "number"),
         cell((view.status(task.status),)),
         text(task.principal, "mono"),
-        text(task.effect_key or "–", "mono"),
-        text(when(task.opened_at_us), "number"),
+        text(task.effect_key or "–", "name"),
+        moment(task.opened_at_us),
         href=path,
     )
 
@@ -104,7 +116,7 @@ def event_row(view: View, place: Place) -> Row:
     if not path and place.run_id:
         path = view.path(REPLAY, run=place.run_id, at=place.position)
     return row(
-        text(when(place.at_us), "number"),
+        moment(place.at_us),
         cell(text(place.name, "mono", href=path), (view.stored(place.run_id, place.position),)),
         text(place.sentence),
         text(place.principal, "mono"),

@@ -99,7 +99,7 @@ def test_a_damaged_event_leaves_nothing_proven(tmp_path: Path) -> None:
 
 
 def test_events_behind_a_number_come_with_their_bill(desk: Desk) -> None:
-    report = desk.metrics(ACME).value
+    report = desk.metrics(ACME).value.report
     places = desk.places(ACME, report.mis_operation.numerator)
     assert [place.bill_id for place in places] == [DOUBLE]
     assert desk.places(ACME, (0, 10_000)) == ()

@@ -16,6 +16,7 @@ from projections.settlement.causes import BreakKind, Cause, CauseVerdict, Party
 from projections.settlement.lines import LineKind
 from projections.views.evidence_chain import Category
 from projections.views.metrics import Reason
+from projections.views.targets import Standing
 from replay_ui.i18n import LANGUAGES, PLAYER, Words, choose, table
 from replay_ui.operator_actions import Resolution
 from replay_ui.player.labels import ENGLISH, complete
@@ -35,6 +36,7 @@ VOCABULARIES = {
     "role": get_args(FrameRole),
     "severity": get_args(Severity),
     "resolution": get_args(Resolution),
+    "against_target": get_args(Standing),
 }
 
 

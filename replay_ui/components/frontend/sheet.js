@@ -1,7 +1,7 @@
 // Shows blocks of plain data. Every text is written with textContent and every address must be a path on this
 // server: what an audited page said stays a text.
 
-const LOOKS = new Set(["quiet", "strong", "mono", "number", "chip", "button"]);
+const LOOKS = new Set(["quiet", "strong", "mono", "name", "number", "chip", "button"]);
 const TONES = new Set(["ok", "stopped", "failed", "unknown", "none"]);
 
 function element(name, className, text) {
@@ -29,6 +29,7 @@ function span(item) {
     made.rel = "noopener";
   }
   if (item.tip) made.title = item.tip;
+  if (item.low !== undefined && item.high !== undefined && item.at !== undefined) made.append(interval(item));
   if (Number.isFinite(item.left_ms)) {
     made.classList.add("ds-due");
     dues.set(made, { at: performance.now() + item.left_ms, ticking: item.ticking ?? "", over: item.over ?? "" });
@@ -178,6 +179,52 @@ function chain(block) {
   return made;
 }
 
+// Labels under at most so many bars, evenly spread.
+const LABELS = 12;
+
+function bar(item, index, every) {
+  const linked = ownPath(item.href);
+  const made = element(linked ? "a" : "span", `ds-bar ${toneClass(item.tone)}`);
+  if (linked) made.href = item.href;
+  const words = [item.label, item.detail, item.mark].filter(Boolean).join(" · ");
+  made.title = words;
+  if (linked) made.setAttribute("aria-label", words);
+  const column = element("i", item.at === undefined || item.at === null ? "ds-column ds-unsaid" : "ds-column");
+  if (!column.classList.contains("ds-unsaid")) column.style.height = `${item.at / 10}%`;
+  made.append(column);
+  if (item.mark) made.append(element("b", "ds-mark", "▼"));
+  if (index % every === 0) made.append(element("small", "", item.label));
+  return made;
+}
+
+function chart(block) {
+  const made = element("div", "ds-chart");
+  made.setAttribute("role", "group");
+  made.setAttribute("aria-label", block.label);
+  const plot = element("div", "ds-plot");
+  for (const share of [0, 50, 100]) {
+    const grid = element("span", "ds-grid", `${share} %`);
+    grid.style.bottom = `${share}%`;
+    plot.append(grid);
+  }
+  const bars = element("div", "ds-bars");
+  const every = Math.ceil(block.bars.length / LABELS) || 1;
+  bars.append(...block.bars.map((item, index) => bar(item, index, every)));
+  plot.append(bars);
+  if (block.limit !== undefined && block.limit !== null) {
+    const limit = element("span", "ds-limit", block.limit_label);
+    limit.style.bottom = `${block.limit / 10}%`;
+    plot.append(limit);
+  }
+  made.append(plot);
+  if (block.mark_label) {
+    const legend = element("div", "ds-legend");
+    legend.append(element("b", "ds-mark", "▼"), element("span", "", block.mark_label));
+    made.append(legend);
+  }
+  return made;
+}
+
 function heading(block) {
   const made = element("div", `ds-heading ds-level${block.level === 3 ? 3 : 2}`);
   made.append(element(block.level === 3 ? "h3" : "h2", "", block.text));
@@ -205,7 +252,7 @@ function card(block) {
   return made;
 }
 
-const SHOWN = { table, tiles, facts, thumbs: (block) => thumbs(block.items), chain, heading, note, lines, card };
+const SHOWN = { table, tiles, chart, facts, thumbs: (block) => thumbs(block.items), chain, heading, note, lines, card };
 
 function show(block) {
   return SHOWN[block.kind](block);

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from domain.errors import CommandRefused, ConfigError
+from domain.events import TargetAccepted
 from domain.ids import TenantId
 from executor.cli import run_command
 from executor.cli.serve_command import RecordedDecisions
@@ -102,6 +103,40 @@ def test_an_alert_is_tried_again_under_the_persons_name_until_it_is_delivered(
     last = [one for one in desk.reader.events(ACME) if one.name == "alert.raised"][-1]
     desk.close()
     assert last.envelope.principal == "person:chen.jie"
+
+
+def a_target() -> TargetAccepted:
+    return TargetAccepted(
+        metric="completion",
+        direction="at_least",
+        target_permille=900,
+        proposed_permille=900,
+        low_permille=900,
+        high_permille=1000,
+        hits=40,
+        trials=40,
+        since_us=0,
+        until_us=1,
+        share_permille=1000,
+        seed="s",
+        through_position=10,
+    )
+
+
+def test_a_target_is_accepted_under_the_persons_name(decisions: RecordedDecisions, sample: Sample) -> None:
+    decisions.accept_target("acme", a_target(), person="person:li.na")
+    desk = sample.desk()
+    holds = desk.targets(ACME)["completion"].holds
+    desk.close()
+    assert holds is not None
+    assert (holds.by, holds.fact) == ("person:li.na", a_target())
+
+
+def test_a_target_of_another_tenant_is_accepted_by_nobody_who_does_not_act_there(
+    decisions: RecordedDecisions,
+) -> None:
+    with pytest.raises(CommandRefused, match=r"target\.tenant"):
+        decisions.accept_target("acme", a_target(), person="person:wang.lei")
 
 
 def test_an_alert_of_another_tenant_is_not_tried_by_somebody_who_does_not_act_there(

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from streamlit.testing.v1 import AppTest
 
 from domain.errors import CommandRefused
+from domain.events import TargetAccepted
 
 
 def script(path: str, language: str) -> None:
@@ -55,6 +56,9 @@ class Heard:
             raise CommandRefused("alert.changed", "it was tried in the meantime")
         self.calls.append((tenant, task, position, person))
         return self.went
+
+    def accept_target(self, tenant: str, fact: TargetAccepted, *, person: str) -> None:
+        self.calls.append((tenant, fact, person))
 
     def resolve(self, tenant: str, task: str, *, resolution: str, person: str, note: str) -> None:
         self.calls.append((tenant, task, resolution, person, note))

@@ -171,7 +171,7 @@ def test_a_takeover_is_closed_with_a_note_only(opened: Desk) -> None:
 
 def test_a_metric_leads_to_the_events_it_counts(opened: Desk) -> None:
     page = show("metrics")
-    report = opened.metrics(TenantId("acme")).value
+    report = opened.metrics(TenantId("acme")).value.report
     (wrong,) = report.mis_operation.numerator
     assert f"/chain?tenant=acme&bill={DOUBLE}&event={wrong}" in links(page)
     assert "had taken effect before" in said(page)
