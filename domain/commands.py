@@ -41,6 +41,13 @@ class DenyClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class GiveBack:
+    """Give the claim back and leave the task open: the world is gone, and nothing was attempted."""
+
+    fact: e.TaskClaimReleased
+
+
+@dataclass(frozen=True, slots=True)
 class Observe:
     """Keep what the screen showed."""
 
@@ -217,6 +224,7 @@ Command = (
     | Refuse
     | Claim
     | DenyClaim
+    | GiveBack
     | Observe
     | Propose
     | Judge

@@ -45,7 +45,7 @@ def evolve(state: TaskState, event: e.Event) -> TaskState:
         case e.TaskClaimDenied():
             return replace(state, status="already_in_progress")
         case e.TaskClaimReleased():
-            return replace(state, claimed=False)
+            return replace(state, claimed=False, settled=True, status=_moved(state, "opened"))
         case e.TaskDeclaredDone():
             return replace(state, status=_moved(state, "declared_done"))
         case e.TaskSucceeded():
@@ -182,7 +182,13 @@ def _evolve_outcome(state: TaskState, event: e.Event) -> TaskState:
             return replace(state, status="compensated", compensating=False)
         case e.CompensationFailed():
             return replace(_undoing_over(state), status="compensation_failed")
-        case e.AlertRaised() | e.TraceAttached() | e.ModelRequested() | e.ModelResponded() | e.SafetyAcknowledged():
+        case (
+            e.AlertRaised()
+            | e.TraceAttached()
+            | e.ModelRequested()
+            | e.ModelResponded()
+            | e.SafetyAcknowledged()
+        ):
             return state  # words move nothing
         case (
             e.RunStarted()

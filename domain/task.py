@@ -4,6 +4,7 @@
 names; they are searched for and tested by them.
 
 * one effect, one claim, and the key names the intent's effect; no write without the claim (B4, B5)
+* a claim is given back by failing, or, the task staying open, while nothing was attempted
 * no step without a proposal, no proposal without an observation (a rung without a screen observes a document)
 * a write needs: guards passed, approval where asked (other principal, same digest, not expired), the way
   back registered, and no earlier write attempt that may have taken effect (B6, B10, B11)
@@ -57,6 +58,9 @@ def decide(command: c.Command, state: TaskState) -> tuple[e.TaskEvent, ...]:
                 "a task claims its own effect and no other",
             )
             return (command.fact,)
+        case c.GiveBack():
+            _decide_giving_back(command.fact, state)
+            return (command.fact,)
         case c.Observe() | c.RaiseAlert() | c.Attach() | c.Converse():
             require(state, state.status != "new", "task.unknown", "there is no such task")
             return (command.fact,)
@@ -74,6 +78,22 @@ def _names_its_effect(fact: e.TaskOpened) -> bool:
     """Any other key would let a second task act on the same bill beside the claim (B5)."""
     tenant = TenantId(unquote(fact.effect_key.split(":", 1)[0]))
     return fact.effect_key == effect_key(tenant, fact.intent)
+
+
+def _decide_giving_back(fact: e.TaskClaimReleased, state: TaskState) -> None:
+    held = state.claimed and state.status not in TERMINAL and not state.compensating
+    require(
+        state,
+        held and state.status != "awaiting_approval" and fact.effect_key == state.effect_key,
+        "release.order",
+        "there is no claim of the task's own to give back",
+    )
+    require(
+        state,
+        state.effect == "none" and state.open_attempt is None,
+        "release.outstanding",
+        "something was attempted; its outcome is settled first",
+    )
 
 
 def _decide_takeover(

@@ -57,7 +57,10 @@ class TaskClaimDenied:
 
 @fact("task.claim_released")
 class TaskClaimReleased:
-    """The claim is given back because no write was attempted; a later task may claim the effect."""
+    """The claim is given back because no write was attempted; any task may claim the effect, this one too.
+
+    Followed by ``task.failed`` when the task ends with it; else the task stays open and may be worked on again.
+    """
 
     effect_key: EffectKey
     reason: str

@@ -164,7 +164,9 @@ class BatchRunner:
         except WorldError as error:
             stream = self._orchestrator.stream_of(order)
             if not stream.state.effect_outstanding:
-                raise
+                again = "nothing was written, run the same batch again to go on"
+                remedy = f"{error.remedy}; {again}" if error.remedy else again
+                raise WorldError(f"{order.intent.bill_id}: {error.what}", remedy=remedy) from error
             LOG.warning("%s: %s; reading back what came of it", order.reference, error.what)
             return self._orchestrator.run(order)
 

@@ -141,8 +141,10 @@ def _told(view: TaskRow, event: e.Event, at_us: int) -> TaskRow:
             return _opened(view, event)
         case e.TaskClaimDenied():
             return replace(view, refusal=f"the effect is held by {event.holder_stream}")
-        case e.TaskFailed():
+        case e.TaskFailed() | e.TaskClaimReleased():
             return replace(view, refusal=event.reason)
+        case e.TaskClaimed():
+            return replace(view, refusal="")
         case e.TaskReopened():
             return replace(view, reopened=view.reopened + 1)
         case e.CompensationRegistered():

@@ -49,6 +49,34 @@ def test_what_may_have_been_written_is_read_back(past: tuple[e.Event, ...]) -> N
     given(past).when(c.ReadBack(f.confirmed())).then(f.confirmed())
 
 
+GIVE_BACK = c.GiveBack(f.released())
+
+
+@pytest.mark.parametrize("past", [f.CLAIMED, READ, f.READY, (*f.ATTEMPTED, f.blocked())])
+def test_a_claim_is_given_back_while_nothing_was_written_and_taken_again(past: tuple[e.Event, ...]) -> None:
+    state = given(past).when(GIVE_BACK).then(f.released())
+    assert (state.status, state.claimed, state.sealed) == ("opened", False, False)
+    again = given(*past, f.released()).when(c.Claim(f.claimed())).then(f.claimed())
+    assert (again.status, again.claimed) == ("claimed", True)
+
+
+@pytest.mark.parametrize("past", [f.ATTEMPTED, f.WRITTEN, (*f.ATTEMPTED, f.outcome_unknown())])
+def test_a_claim_whose_write_may_have_taken_effect_is_kept(past: tuple[e.Event, ...]) -> None:
+    given(past).when(GIVE_BACK).refused("release.outstanding")
+
+
+@pytest.mark.parametrize(
+    "past", [(f.opened(),), f.ASKED, f.SUCCEEDED, (*f.CLAIMED, f.released()), f.UNDOING, f.TAKEN_OVER]
+)
+def test_what_is_not_claimed_or_not_its_own_is_not_given_back(past: tuple[e.Event, ...]) -> None:
+    given(past).when(GIVE_BACK).refused("release.order")
+
+
+def test_a_write_needs_the_claim_to_be_taken_again() -> None:
+    late = (*f.READY, f.released(), f.claimed(), f.observed())
+    given(late).when(c.Attempt(f.attempted(), at_us=f.NOW)).refused("attempt.guards")
+
+
 @pytest.mark.parametrize("source", ["screen", "toast", "", "computer_use"])
 def test_a_screen_confirms_nothing(source: str) -> None:
     given(f.WRITTEN).when(c.ReadBack(f.confirmed(source=source))).refused("readback.source")

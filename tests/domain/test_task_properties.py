@@ -77,6 +77,7 @@ ENDINGS: tuple[c.Command, ...] = (
     *(c.Fail(f.failed(verdict)) for verdict in ("page_changed", "forbidden")),
     c.Reopen(f.reopened()),
     c.HandOver(f.handed_over()),
+    c.GiveBack(f.released()),
 )
 BEGINNINGS: tuple[c.Command, ...] = (
     c.Observe(f.observed()),
@@ -245,11 +246,18 @@ def test_a_failed_task_left_nothing_behind(facts: list[e.Event]) -> None:
 
 @bounded
 @given(facts=histories)
-def test_a_claim_is_given_back_only_by_failing_and_nothing_is_written_after(facts: list[e.Event]) -> None:
+def test_nothing_is_written_under_a_claim_that_was_given_back(facts: list[e.Event]) -> None:
     for at, fact in enumerate(facts):
-        if isinstance(fact, e.TaskClaimReleased):
-            assert isinstance(facts[at + 1], e.TaskFailed)
-            assert not _writes(facts[at:])
+        if not isinstance(fact, e.TaskClaimReleased):
+            continue
+        after = facts[at + 1 :]
+        claimed_again = next(
+            (place for place, later in enumerate(after) if isinstance(later, e.TaskClaimed)), len(after)
+        )
+        assert all(attempt.effect_key != f.KEY for _, attempt in _writes(after[:claimed_again]))
+        if not any(isinstance(later, e.TaskFailed) for later in after[:1]):
+            own = [place for place, attempt in _writes(facts[:at]) if attempt.effect_key == f.KEY]
+            assert all(_harmless(facts[:at], place) for place in own)
 
 
 @bounded

@@ -171,10 +171,9 @@ def test_a_write_is_attempted_under_its_key() -> None:
 
 
 def test_no_write_without_the_claim() -> None:
-    state = given(f.READY).state
-    lost = e.TaskClaimReleased(effect_key=f.KEY, reason="given back by mistake")
-    given(f.READY, lost).when(ATTEMPT).refused("write.claim")
-    assert state.claimed
+    unclaimed = tuple(fact for fact in f.READY if not isinstance(fact, e.TaskClaimed))
+    given(unclaimed).when(ATTEMPT).refused("write.claim")
+    given(f.READY, f.released()).when(ATTEMPT).refused("attempt.guards")
 
 
 def test_no_write_without_a_registered_way_back() -> None:

@@ -24,6 +24,7 @@ COMMANDS: tuple[c.Command, ...] = (
     c.Refuse(f.refused()),
     c.Claim(f.claimed()),
     c.DenyClaim(f.claim_denied()),
+    c.GiveBack(f.released()),
     c.Observe(f.observed()),
     c.Propose(f.proposed()),
     c.Judge(f.judged()),

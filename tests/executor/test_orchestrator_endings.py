@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from domain import events as e
 from domain.errors import CommandRefused, WorldError
 from domain.idempotency import effect_key
+from domain.ids import RunId, TaskId
+from executor.orchestrator import Orchestrator
+from executor.runtime.kit import Hands
 from executor.tools.base import Performed
 from tests.support.records import ACME
 from tests.support.vendor import FakeVendor, Fault
@@ -126,15 +130,50 @@ def test_one_unreadable_source_is_enough_not_to_succeed(bench: Bench, vendor: Fa
     assert len(bench.facts(order, e.ReadbackInconclusive)) == 1
 
 
-def test_a_target_that_can_not_be_read_before_the_write_is_not_written_to(
-    bench: Bench, vendor: FakeVendor
+def test_a_target_that_is_down_puts_the_task_off_and_the_same_order_goes_on_later(
+    make_bench: Benches, vendor: FakeVendor
 ) -> None:
+    one, later = make_bench(), make_bench()
+    order = one.order()
     vendor.unreadable.add("api")
-    order = bench.order()
-    with pytest.raises(WorldError):
-        bench.run(order)
-    assert bench.stream(order).state.status == "failed"
+    for _ in range(2):
+        with pytest.raises(WorldError):
+            one.run(order)
+    assert one.stream(order).state.status == "opened"
     assert vendor.posts == []
+    vendor.unreadable.clear()
+    assert later.run(order).status == "succeeded"
+    assert truth(vendor) == ("processed", 1, 1)
+    put_off = later.facts(order, e.TaskClaimReleased)
+    assert [fact.reason.startswith("put off before any write: ") for fact in put_off] == [True, True]
+    assert len(later.facts(order, e.TaskClaimed)) == 3
+
+
+def test_a_task_that_was_put_off_stands_in_nobodys_way(make_bench: Benches, vendor: FakeVendor) -> None:
+    one, other = make_bench(), make_bench()
+    order = one.order()
+    vendor.unreadable.add("api")
+    with pytest.raises(WorldError):
+        one.run(order)
+    vendor.unreadable.clear()
+    second = replace(order, task_id=TaskId("another-batch"))
+    assert other.run(second).status == "succeeded"
+    assert one.run(order).status == "already_in_progress"
+    assert truth(vendor) == ("processed", 1, 1)
+
+
+def test_a_log_in_that_can_not_be_had_puts_the_task_off(bench: Bench, vendor: FakeVendor) -> None:
+    order = bench.order()
+
+    def refused() -> Hands:
+        raise WorldError("svc-acme was not logged in", remedy="check the account and its secret")
+
+    executor = Orchestrator(bench.kit, run_id=RunId("run-1"), hands=refused)
+    with pytest.raises(WorldError, match="check the account and its secret"):
+        executor.run(order)
+    assert bench.stream(order).state.status == "opened"
+    assert bench.run(order).status == "succeeded"
+    assert len(vendor.posts) == 1
 
 
 def test_an_attempt_that_a_stop_left_open_is_read_back_first(make_bench: Benches, vendor: FakeVendor) -> None:

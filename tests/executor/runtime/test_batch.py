@@ -58,12 +58,19 @@ def test_an_order_about_a_bill_that_does_not_exist_does_not_stop_the_others(
     assert len(vendor.posts) == 1
 
 
-def test_a_batch_ends_when_the_world_is_gone(bench: Bench, vendor: FakeVendor) -> None:
+def test_a_batch_ends_when_the_world_is_gone_and_goes_on_when_it_is_back(
+    make_bench: Benches, vendor: FakeVendor
+) -> None:
+    bench, later = make_bench(), make_bench()
     vendor.unreadable |= {"api", "detail"}
-    with pytest.raises(WorldError):
+    with pytest.raises(WorldError, match="nothing was written, run the same batch again to go on"):
         bench.runner([bench.order(BILL), bench.order(OTHER_BILL)]).run()
     assert vendor.posts == []
     assert bench.stream(bench.order(OTHER_BILL)).state.status == "new"
+    vendor.unreadable.clear()
+    result = later.runner([later.order(BILL), later.order(OTHER_BILL)]).run()
+    assert [outcome.status for outcome in result.outcomes] == ["succeeded", "succeeded"]
+    assert len(vendor.posts) == 2
 
 
 def test_a_batch_that_is_started_again_does_nothing_twice(make_bench: Benches, vendor: FakeVendor) -> None:
