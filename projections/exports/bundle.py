@@ -21,6 +21,7 @@ from domain import notes
 from domain.errors import ConfigError, IntegrityError
 from domain.ids import Sha256, TenantId
 from projections.exports import withhold
+from projections.exports.ahead import reading_ahead
 from projections.exports.copying import Copied, Skeleton, copy_events, read_skeleton
 from projections.exports.ports import BlobSource, BundleSource
 from projections.exports.select import Scope, select
@@ -182,20 +183,21 @@ class _Draft:
         files += [(sha256, "data/redacted") for sha256 in sorted(plan.pictures())]
         scripts: dict[str, bytes] | None = {}
         octets = 0
-        for number, (sha256, folder) in enumerate(files, start=1):
-            data = blobs.get(Sha256(sha256))
-            suffix = layout.image_suffix(data)
-            if suffix is None:
-                what = "it is neither PNG nor WebP, and an event names it as a screen"
-                raise IntegrityError(what, where=f"blob {sha256} ({names.get(sha256, folder)})")
-            archive.add(f"{folder}/{sha256}.{suffix}", piece_of(data, sha256=sha256))
-            octets += len(data)
-            if octets > layout.MAX_EMBEDDED_BYTES:
-                scripts = None
-            elif scripts is not None:
-                scripts[f"data/page/frames/{sha256}.js"] = layout.frame_script(sha256, suffix, data)
-            if progress is not None:
-                progress(number, len(files))
+        with reading_ahead(blobs, [sha256 for sha256, _ in files]) as contents:
+            for number, (data, piece) in enumerate(contents, start=1):
+                sha256, folder = files[number - 1]
+                suffix = layout.image_suffix(data)
+                if suffix is None:
+                    what = "it is neither PNG nor WebP, and an event names it as a screen"
+                    raise IntegrityError(what, where=f"blob {sha256} ({names.get(sha256, folder)})")
+                archive.add(f"{folder}/{sha256}.{suffix}", piece)
+                octets += len(data)
+                if octets > layout.MAX_EMBEDDED_BYTES:
+                    scripts = None
+                elif scripts is not None:
+                    scripts[f"data/page/frames/{sha256}.js"] = layout.frame_script(sha256, suffix, data)
+                if progress is not None:
+                    progress(number, len(files))
         return scripts
 
     def _payload(
@@ -215,9 +217,11 @@ class _Draft:
         files |= {
             layout.settlement_path(sha256, name): sha256 for sha256, name in references.settlement.items()
         }
-        for path, sha256 in files.items():
-            if sha256 not in gone:
-                pieces[path] = self._document(blobs, Sha256(sha256), path)
+        files = {path: sha256 for path, sha256 in files.items() if sha256 not in gone}
+        with reading_ahead(blobs, list(files.values())) as contents:
+            for path, (data, piece) in zip(files, contents, strict=True):
+                self._leaks.look(data, path)
+                pieces[path] = _read_again(blobs, piece)
         for name, data in self._extras.attachments.items():
             path = f"data/attachments/{name}"
             if not layout.ATTACHED.fullmatch(path):
@@ -239,13 +243,6 @@ class _Draft:
             )
         )
         return pieces
-
-    def _document(self, blobs: BlobSource, sha256: Sha256, path: str) -> Piece:
-        """A blob that is read now for its size, and again when it is written, and not kept in between."""
-        data = blobs.get(sha256)
-        self._leaks.look(data, path)
-        known = piece_of(data, sha256=sha256)
-        return Piece(known.size, known.crc, sha256, lambda: (blobs.get(sha256),))
 
     def _proof(self) -> dict[str, Piece]:
         """Everything under ``proof/`` but the exporter's signature."""
@@ -288,3 +285,8 @@ def _static(path: str) -> bytes:
     """A file of the page, or the README, as it is shipped."""
     name = path.rpartition("/")[2]
     return resources.files("projections.exports").joinpath("index_html", name).read_bytes()
+
+
+def _read_again(blobs: BlobSource, piece: Piece) -> Piece:
+    """A blob that was read for its size, and is read and checked once more when it is written; not kept in between."""
+    return Piece(piece.size, piece.crc, piece.sha256, lambda: (blobs.get(Sha256(piece.sha256)),))

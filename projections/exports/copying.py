@@ -157,7 +157,7 @@ def _checked(row: StoredRow, state: _State, skeleton: Skeleton) -> tuple[Entry, 
     link = entry_hash(previous, sha256, position=row.position, recorded_at_us=row.recorded_at_us)
     leaf = skeleton.leaves[(row.position - 1) * LEAF_BYTES : row.position * LEAF_BYTES]
     state.streams[row.stream] += 1
-    raw: dict[str, Any] = json.loads(row.body)
+    raw: dict[str, Any] = json.loads(row.body.decode())
     if link != row.entry_hash or leaf[21:] != link or state.streams[row.stream] != row.version:
         what = "its bytes or its place are not as they were recorded"
         raise IntegrityError(what, where=f"{row.tenant} event {row.position} ({raw.get('name')})")

@@ -58,7 +58,7 @@ class BundleSource(Protocol):
 
 
 class BlobSource(Protocol):
-    """Content-addressed bytes, read side."""
+    """Content-addressed bytes, read side; asked by several threads at once."""
 
     def get(self, sha256: Sha256) -> bytes:
         """The bytes, checked against their name; ``IntegrityError`` when damaged or missing."""

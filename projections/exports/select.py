@@ -84,14 +84,16 @@ def select(
     if not chosen:
         what = f"the record of {tenant} has nothing about {scope.kind} {scope.name}"
         raise ConfigError(what, remedy="look it up in the desk, or with 'proofreel runs'")
-    waiting, seen = sorted(chosen), set(chosen)
+    waiting, seen, strangers = sorted(chosen), set(chosen), set[StreamId]()
     while waiting:
         stream = waiting.pop()
-        for other in _named_by(source, tenant, stream):
-            if other not in seen and _exists(source, tenant, other):
-                seen.add(other)
-                if other.startswith("task:"):
-                    waiting.append(other)
+        for other in set(_named_by(source, tenant, stream)) - seen - strangers:
+            if not _exists(source, tenant, other):
+                strangers.add(other)
+                continue
+            seen.add(other)
+            if other.startswith("task:"):
+                waiting.append(other)
     return Selection(scope, tuple(sorted(seen)))
 
 

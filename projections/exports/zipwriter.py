@@ -18,6 +18,7 @@ from domain.errors import WorldError
 from projections.exports.verify.zipformat import Member, central_entry, end_record, local_header
 
 _CHUNK_BYTES = 1 << 20
+_SPOOL_BYTES = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +43,29 @@ class Spool:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._size = self._start = self._crc = 0
         self._sha256 = hashlib.sha256()
+        self._waiting = bytearray()
 
     def write(self, data: bytes) -> None:
         """Add to the current piece."""
-        self._file.write(data)
-        self._size += len(data)
-        self._crc = zlib.crc32(data, self._crc)
-        self._sha256.update(data)
+        self._waiting += data
+        if len(self._waiting) >= _SPOOL_BYTES:
+            self._settle()
 
     def piece(self) -> Piece:
         """End the current piece and begin another."""
+        self._settle()
         start, end = self._start, self._size
         done = Piece(end - start, self._crc, self._sha256.hexdigest(), lambda: self._read(start, end))
         self._start, self._crc, self._sha256 = end, 0, hashlib.sha256()
         return done
+
+    def _settle(self) -> None:
+        """Write and hash what waits: many small pieces at once cost as much as one."""
+        self._file.write(self._waiting)
+        self._size += len(self._waiting)
+        self._crc = zlib.crc32(self._waiting, self._crc)
+        self._sha256.update(self._waiting)
+        self._waiting.clear()
 
     def _read(self, start: int, end: int) -> Iterator[bytes]:
         while start < end:
