@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,16 +24,12 @@ import sqlalchemy as sa
 from domain.envelope import Recorded
 from domain.errors import IntegrityError
 from domain.ids import TenantId
-from projections.fold import Partitioned, run
+from projections.fold import BATCH, ByKey, Partitioned, batches
 from projections.ports import EventSource
 from projections.tables import METADATA, POSITIONS, ROWS
 
 V = TypeVar("V")
-
-BATCH = 4000
-"""Events of one transaction: a row that many of them touch is loaded and written once."""
-_KEYS = 400
-"""Keys of one statement; SQLite's oldest limit is 999 parameters."""
+X = TypeVar("X", bound=sa.Executable)
 
 _COLUMNS = ("view", "version", "tenant", "key", "grouped", "body")
 """In the order of the table."""
@@ -91,7 +86,7 @@ def catch_up(
         except _Overtaken:
             continue
         for projection in projections:
-            _drop(engine, projection, tenant, older_only=True)
+            _drop_older(engine, projection, tenant)
         return end
 
 
@@ -106,8 +101,16 @@ def rebuild(
 ) -> int:
     """Throw the stored views away and build them from the first event; returns the position reached."""
     METADATA.create_all(engine)
-    for projection in projections:
-        _drop(engine, projection, tenant, older_only=False)
+    with engine.begin() as connection:
+        for projection in projections:
+            _drop(connection, POSITIONS, projection, tenant, below=projection.version + 1)
+        nothing_left = connection.execute(sa.select(POSITIONS.c.position).limit(1)).first() is None
+        if nothing_left and connection.dialect.name == "sqlite":
+            # Nobody else writes meanwhile, and SQLite empties a whole table without a look at its rows.
+            connection.execute(sa.delete(ROWS))
+        else:
+            for projection in projections:
+                _drop(connection, ROWS, projection, tenant, below=projection.version + 1)
     return catch_up(reader, engine, tenant, projections, progress, batch=batch)
 
 
@@ -176,7 +179,7 @@ def _follow(
 ) -> int:
     reached = min((work.position for work in works), default=0)
     events = reader.events(tenant, after=reached)
-    while batch := list(islice(events, size)):
+    for batch in batches(events, size):
         for recorded in batch:
             if recorded.row.position != reached + 1:
                 raise IntegrityError(
@@ -184,38 +187,31 @@ def _follow(
                     where=f"log of {tenant}",
                 )
             reached = recorded.row.position
-        sorted_ = _Sorted(batch)
+        mine = _Batch(batch)
         with engine.begin() as connection:
-            works = [_advance(connection, work, sorted_, reached) for work in works]
+            works = [_advance(connection, work, mine, reached) for work in works]
         if progress is not None:
             progress(len(batch))
     return reached
 
 
-class _Sorted:
-    """Events of a batch by key; views that share a way of telling the key share the sorting."""
+class _Batch:
+    """Events of a batch, sorted by key for views that need not all have seen the same of it."""
 
-    def __init__(self, batch: list[Recorded]) -> None:
-        self._batch = batch
-        self._made: dict[tuple[Callable[[Recorded], str | None], int], dict[str, list[Recorded]]] = {}
+    def __init__(self, events: list[Recorded]) -> None:
+        self._events = events
+        self._after: dict[int, ByKey] = {}
 
     def after(self, work: _Work) -> dict[str, list[Recorded]]:
-        """What the view hasn't seen."""
-        place = (work.projection.key, work.position)
-        own = self._made.get(place)
-        if own is None:
-            own = self._made[place] = {}
-            key_of = work.projection.key
-            for recorded in self._batch:
-                if recorded.row.position > work.position and (key := key_of(recorded)) is not None:
-                    if key in own:
-                        own[key].append(recorded)
-                    else:
-                        own[key] = [recorded]
-        return own
+        """What the view hasn't seen, by key."""
+        start = max(0, work.position - self._events[0].row.position + 1)
+        by_key = self._after.get(start)
+        if by_key is None:
+            by_key = self._after[start] = ByKey(self._events[start:])
+        return by_key.of(work.projection)
 
 
-def _advance(connection: sa.Connection, work: _Work, batch: _Sorted, reached: int) -> _Work:
+def _advance(connection: sa.Connection, work: _Work, batch: _Batch, reached: int) -> _Work:
     """Apply what the view hasn't seen; position first, so that the database decides who goes on."""
     if reached <= work.position:
         return work
@@ -228,33 +224,55 @@ def _advance(connection: sa.Connection, work: _Work, batch: _Sorted, reached: in
         raise _Overtaken
     own = batch.after(work)
     before = _load(connection, work.projection, work.tenant, list(own)) if work.position else {}
-    changed = {key: run(work.projection, events, before.get(key)) for key, events in own.items()}
+    extend, initial = work.projection.extend, work.projection.initial()
+    changed = {key: extend(before.get(key, initial), events) for key, events in own.items()}
     _save(connection, work, changed, before)
     return _Work(work.projection, work.tenant, reached)
 
 
 def _load(
-    connection: sa.Connection, projection: Partitioned[V], tenant: TenantId, keys: list[str]
+    connection: sa.Connection, projection: Partitioned[V], tenant: TenantId, keys: Sequence[str]
 ) -> dict[str, V]:
-    found: dict[str, V] = {}
+    if not keys:
+        return {}
     decoder = msgspec.json.Decoder(projection.row_type)
-    for start in range(0, len(keys), _KEYS):
-        chosen = sa.select(ROWS.c.key, ROWS.c.body).where(
-            *_at(ROWS, projection, tenant), ROWS.c.key.in_(keys[start : start + _KEYS])
-        )
-        for key, body in connection.execute(chosen):
-            found[key] = decoder.decode(body)
-    return found
+    found = connection.execute(*_of_keys(_LOAD, connection, projection, tenant, keys))
+    return {key: decoder.decode(body) for key, body in found}
+
+
+def _of_keys(
+    statements: dict[str, X],
+    connection: sa.Connection,
+    projection: Partitioned[Any],
+    tenant: TenantId,
+    keys: Sequence[str],
+) -> tuple[X, dict[str, object]]:
+    """A statement about rows by their keys, and its parameters."""
+    sqlite = connection.dialect.name == "sqlite"
+    listed = msgspec.json.encode(keys).decode() if sqlite else list(keys)
+    place = {"of_view": projection.name, "of_version": projection.version, "of_tenant": tenant}
+    return statements["sqlite" if sqlite else "postgresql"], {**place, "keys": listed}
+
+
+_HERE = (
+    ROWS.c.view == sa.bindparam("of_view"),
+    ROWS.c.version == sa.bindparam("of_version"),
+    ROWS.c.tenant == sa.bindparam("of_tenant"),
+)
+_KEYS: sa.BindParameter[Any] = sa.bindparam("keys")
+_AMONG = {
+    "sqlite": ROWS.c.key.in_(sa.select(sa.func.json_each(_KEYS).table_valued("value").c.value)),
+    "postgresql": ROWS.c.key == sa.func.any(_KEYS),
+}
+"""Any number of keys in one parameter, so that a statement is compiled once."""
+_LOAD = {name: sa.select(ROWS.c.key, ROWS.c.body).where(*_HERE, among) for name, among in _AMONG.items()}
+_DELETE = {name: sa.delete(ROWS).where(*_HERE, among) for name, among in _AMONG.items()}
 
 
 def _save(connection: sa.Connection, work: _Work, changed: dict[str, Any], before: Collection[str]) -> None:
     """Replace rows, of which ``before`` are stored already; deleting and inserting is the same on every database."""
-    old = list(before)
-    for start in range(0, len(old), _KEYS):
-        chunk = old[start : start + _KEYS]
-        connection.execute(
-            sa.delete(ROWS).where(*_at(ROWS, work.projection, work.tenant), ROWS.c.key.in_(chunk))
-        )
+    if before:
+        connection.execute(*_of_keys(_DELETE, connection, work.projection, work.tenant, list(before)))
     if not changed:
         return
     projection, encode = work.projection, msgspec.json.Encoder().encode
@@ -266,13 +284,16 @@ def _save(connection: sa.Connection, work: _Work, changed: dict[str, Any], befor
     connection.exec_driver_sql(str(insert), rows if insert.positional else named)
 
 
-def _drop(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId, *, older_only: bool) -> None:
-    """Forget a view: versions before this one, or this one and those before it."""
-    limit = projection.version if older_only else projection.version + 1
+def _drop_older(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId) -> None:
+    """Forget versions of a view before this one."""
     with engine.begin() as connection:
         for table in (POSITIONS, ROWS):
-            connection.execute(
-                sa.delete(table).where(
-                    table.c.view == projection.name, table.c.tenant == tenant, table.c.version < limit
-                )
-            )
+            _drop(connection, table, projection, tenant, below=projection.version)
+
+
+def _drop(
+    connection: sa.Connection, table: sa.Table, projection: Partitioned[Any], tenant: TenantId, *, below: int
+) -> None:
+    """Forget a view's part of a table in versions below one."""
+    named = (table.c.view == projection.name, table.c.tenant == tenant, table.c.version < below)
+    connection.execute(sa.delete(table).where(*named))

@@ -25,7 +25,7 @@ from domain.envelope import Recorded
 from domain.idempotency import effect_key
 from domain.ids import ActionId
 from domain.values import Intent
-from projections.fold import Partitioned, Row
+from projections.fold import FoldedSingly, Partitioned, Row
 from projections.settlement.casefile import ReadbackFact, bill_key, refused_by_target
 from projections.views.common import own_task
 
@@ -98,7 +98,7 @@ class Effect(Row, frozen=True, array_like=True):
         return not self.odd and not self.doubt and (self.confirmed or wrote)
 
 
-class Effects:
+class Effects(FoldedSingly[Effect]):
     """Fold of a task into ``Effect``; grouped by month and block (plain ones), month and ``odd``, or ``astray``."""
 
     name = "month_effects"
@@ -236,12 +236,14 @@ class BillTask(Row, frozen=True, array_like=True):
     bill: str = ""
 
 
-class BillTasks:
+class BillTasks(FoldedSingly[BillTask]):
     """Tasks by bill, whatever their month; grouped by the bill's number for comparison."""
 
     name = "bill_tasks"
     version = 1
     row_type = BillTask
+    by_place = False
+    facts = frozenset({e.TaskOpened, e.TaskRefused})
 
     def key(self, recorded: Recorded) -> str | None:
         """The task that an opening opens."""
@@ -280,12 +282,13 @@ class RunEnds(Row, frozen=True):
     """Words of requests that say nothing about a bill, unless one is called so; sorted."""
 
 
-class RunsSeen:
+class RunsSeen(FoldedSingly[RunEnds]):
     """Fold into ``RunEnds``; events of no run share one row."""
 
     name = "runs_seen"
     version = 1
     row_type = RunEnds
+    by_place = False
 
     def key(self, recorded: Recorded) -> str | None:
         """The run; ``-`` for what belongs to none and names an account or a request."""

@@ -10,11 +10,10 @@ Rules enforced here:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from domain import events as e
@@ -22,7 +21,7 @@ from domain.envelope import Recorded
 from domain.ids import Sha256
 from domain.state import TaskState, evolve
 from domain.values import Intent
-from projections.fold import Row
+from projections.fold import Folded, Row
 from projections.views.common import own_task
 
 ApprovalStatus = Literal["open", "granted", "denied", "lapsed", "dropped"]
@@ -51,7 +50,7 @@ class Request(Row, frozen=True):
     closed_position: int | None = None
 
 
-class ApprovalRow(Row, frozen=True):
+class ApprovalRow(Row, frozen=True, array_like=True):
     """All requests of one task."""
 
     tenant: str = ""
@@ -61,7 +60,10 @@ class ApprovalRow(Row, frozen=True):
     requested_by: str = ""
     """Who asked for the task; may not approve it either."""
     requests: tuple[Request, ...] = ()
-    state: TaskState = msgspec.field(default_factory=TaskState)
+    action: e.ActionProposed | None = None
+    """The step under way, which a request is about."""
+    waiting: TaskState | None = None
+    """The domain's fold since a request was made, while it waits for an answer; nothing before matters to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,11 +81,11 @@ class Pending:
     expired: bool
 
 
-class Approvals:
+class Approvals(Folded[ApprovalRow]):
     """Fold into ``ApprovalRow``; grouped by whether one is open (``open``)."""
 
     name = "approvals"
-    version = 2
+    version = 3
     row_type = ApprovalRow
 
     key = staticmethod(own_task)
@@ -97,25 +99,47 @@ class Approvals:
         """No request."""
         return ApprovalRow()
 
-    def apply(self, view: ApprovalRow, recorded: Recorded) -> ApprovalRow:
-        """Row after one more event of the task."""
-        event, action = recorded.event, view.state.action
-        state = evolve(view.state, event)
-        view = replace(
+    def extend(self, view: ApprovalRow, events: Sequence[Recorded]) -> ApprovalRow:
+        """Row after more events of the task."""
+        intent, requested_by, run_id = view.intent, view.requested_by, view.run_id
+        requests, action, waiting = view.requests, view.action, view.waiting
+        for recorded in events:
+            event = recorded.event
+            run_id = recorded.envelope.run_id or run_id
+            if waiting is not None:
+                waiting = evolve(waiting, event)
+                requests = (*requests[:-1], _answered(requests[-1], recorded, waiting))
+                waiting = waiting if requests[-1].status == "open" else None
+            if type(event) not in _TOLD:
+                continue
+            match event:
+                case e.TaskOpened() | e.TaskRefused():
+                    intent, requested_by = event.intent, event.requested_by
+                case e.ActionProposed():
+                    action = event
+                case e.CompensationStarted():
+                    action = None
+                case e.ApprovalRequested():
+                    requests = (*requests, _requested(recorded, event, action))
+                    waiting = evolve(TaskState(), event)
+                case _:
+                    pass
+        return replace(
             view,
-            state=state,
-            tenant=recorded.row.tenant,
-            task_id=own_task(recorded) or "",
-            run_id=recorded.envelope.run_id or view.run_id,
-            intent=state.intent,
-            requested_by=state.requested_by or "",
+            tenant=events[0].row.tenant,
+            task_id=own_task(events[0]) or "",
+            run_id=run_id,
+            intent=intent,
+            requested_by=requested_by,
+            requests=requests,
+            action=action,
+            waiting=waiting,
         )
-        last = view.requests[-1] if view.requests else None
-        if last is not None and last.status == "open":
-            view = replace(view, requests=(*view.requests[:-1], _answered(last, recorded, state)))
-        if isinstance(event, e.ApprovalRequested):
-            view = replace(view, requests=(*view.requests, _requested(recorded, event, action)))
-        return view
+
+
+_TOLD: frozenset[type] = frozenset(
+    {e.TaskOpened, e.TaskRefused, e.ActionProposed, e.CompensationStarted, e.ApprovalRequested}
+)
 
 
 def _requested(recorded: Recorded, event: e.ApprovalRequested, action: e.ActionProposed | None) -> Request:

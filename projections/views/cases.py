@@ -19,7 +19,7 @@ from domain import events as e
 from domain.case import CaseState, digest_of, evolve
 from domain.envelope import Recorded
 from domain.ids import Sha256
-from projections.fold import Row
+from projections.fold import FoldedSingly, Row
 from projections.views.sentences import sentence
 
 _CASE = "case:"
@@ -102,7 +102,7 @@ class CaseRow(Row, frozen=True):
         return tuple(dict.fromkeys(name for cause in causes for name in cause.responsible))
 
 
-class Cases:
+class Cases(FoldedSingly[CaseRow]):
     """Fold into ``CaseRow``; grouped by month."""
 
     name = "cases"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TypeAlias, get_args
 from urllib.parse import unquote
 
 from domain import events as e
@@ -12,7 +13,7 @@ from domain.values import Verdict
 
 _TASK = "task:"
 
-ActionFact = (
+ActionFact: TypeAlias = (
     e.ActionProposed
     | e.GuardJudged
     | e.ActionBlocked
@@ -23,6 +24,14 @@ ActionFact = (
     | e.ApprovalRequested
 )
 """Facts that name the step they are about."""
+NAMES_ACTION: frozenset[type] = frozenset(get_args(ActionFact))
+
+VerdictFact: TypeAlias = e.GuardJudged | e.ActionBlocked | e.ActionFailed
+"""Facts that pass a verdict on their step."""
+ReadbackFact: TypeAlias = e.ReadbackConfirmed | e.ReadbackMismatched | e.ReadbackInconclusive
+"""What an independent source showed."""
+READBACK_FACTS: frozenset[type] = frozenset(get_args(ReadbackFact))
+VERDICT_FACTS: frozenset[type] = frozenset(get_args(VerdictFact))
 
 
 def task_of(recorded: Recorded) -> TaskId | None:
@@ -60,16 +69,13 @@ def bill_of(recorded: Recorded) -> str:
 
 def action_of(event: e.Event) -> ActionId | None:
     """Step that a fact names, if it names one."""
-    return event.action_id if isinstance(event, ActionFact) else None
+    # By exact type: asking a union of eight for each event takes most of a view's time.
+    return event.action_id if type(event) in NAMES_ACTION else None  # type: ignore[union-attr]
 
 
 def verdict_of(event: e.Event) -> Verdict | None:
     """Verdict that a fact passes on its step; None for facts that pass none."""
-    match event:
-        case e.GuardJudged() | e.ActionBlocked() | e.ActionFailed():
-            return event.verdict
-        case _:
-            return None
+    return event.verdict if type(event) in VERDICT_FACTS else None  # type: ignore[union-attr]
 
 
 def first_objection(earlier: Verdict | None, later: Verdict) -> Verdict:

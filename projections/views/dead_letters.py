@@ -9,14 +9,14 @@ Rules enforced here:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
 from domain.values import Intent
-from projections.fold import Row
+from projections.fold import Folded, Row
 from projections.views.common import task_of
 
 DELIVERED = "ok"
@@ -37,7 +37,7 @@ class Letter(Row, frozen=True):
     """Of the newest try in the tenant's log."""
 
 
-class LettersRow(Row, frozen=True):
+class LettersRow(Row, frozen=True, array_like=True):
     """All dead letters of one task, or of one other stream."""
 
     tenant: str = ""
@@ -48,11 +48,11 @@ class LettersRow(Row, frozen=True):
     letters: tuple[Letter, ...] = ()
 
 
-class DeadLetters:
+class DeadLetters(Folded[LettersRow]):
     """Fold into ``LettersRow``; grouped under ``undelivered`` while there is any."""
 
     name = "dead_letters"
-    version = 1
+    version = 2
     row_type = LettersRow
 
     def key(self, recorded: Recorded) -> str | None:
@@ -67,21 +67,27 @@ class DeadLetters:
         """No letter."""
         return LettersRow()
 
-    def apply(self, view: LettersRow, recorded: Recorded) -> LettersRow:
-        """Row after one more event of the stream."""
-        event = recorded.event
-        if isinstance(event, e.TaskOpened):
-            return replace(view, intent=event.intent)
-        if not isinstance(event, e.AlertRaised):
-            return view
-        view = replace(
-            view,
-            tenant=recorded.row.tenant,
-            stream=recorded.row.stream,
-            task_id=task_of(recorded) or "",
-            run_id=recorded.envelope.run_id or "",
-        )
-        return _raised(view, recorded, event)
+    def extend(self, view: LettersRow, events: Sequence[Recorded]) -> LettersRow:
+        """Row after more events of the stream."""
+        for recorded in events:
+            event = recorded.event
+            if type(event) not in _TOLD:
+                continue
+            if isinstance(event, e.TaskOpened):
+                view = replace(view, intent=event.intent)
+            elif isinstance(event, e.AlertRaised):
+                view = replace(
+                    view,
+                    tenant=recorded.row.tenant,
+                    stream=recorded.row.stream,
+                    task_id=task_of(recorded) or "",
+                    run_id=recorded.envelope.run_id or "",
+                )
+                view = _raised(view, recorded, event)
+        return view
+
+
+_TOLD: frozenset[type] = frozenset({e.TaskOpened, e.AlertRaised})
 
 
 def _raised(view: LettersRow, recorded: Recorded, event: e.AlertRaised) -> LettersRow:

@@ -13,7 +13,8 @@ Rules enforced here:
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -22,8 +23,15 @@ from domain import events as e
 from domain.envelope import Recorded
 from domain.ids import Sha256
 from domain.values import Verdict
-from projections.fold import Row
-from projections.views.common import action_of, counted, first_objection, task_of, verdict_of
+from projections.fold import Folded, Row
+from projections.views.common import (
+    VERDICT_FACTS,
+    action_of,
+    counted,
+    first_objection,
+    task_of,
+    verdict_of,
+)
 
 STUCK_WINDOW = 5
 """Published: of the last five frames."""
@@ -84,7 +92,7 @@ class RunRow(Row, frozen=True):
     """Task → its latest step."""
 
 
-class Runs:
+class Runs(Folded[RunRow]):
     """Fold into ``RunRow``, over all streams that an event of the run stands in."""
 
     name = "runs"
@@ -103,87 +111,157 @@ class Runs:
         """Nothing is known."""
         return RunRow()
 
-    def apply(self, view: RunRow, recorded: Recorded) -> RunRow:
-        """Row after one more event of the run."""
-        event, envelope = recorded.event, recorded.envelope
+    def extend(self, view: RunRow, events: Sequence[Recorded]) -> RunRow:
+        """Row after more events of the run."""
         if not view.events:
-            view = replace(
-                view,
-                run_id=envelope.run_id or "",
-                tenant=recorded.row.tenant,
-                principal=envelope.principal,
-                started_at_us=envelope.occurred_at_us,
-                first_position=recorded.row.position,
-            )
-        view = replace(
+            view = _placed(view, events[0])
+        counts = _Counts(view)
+        status, stopped_by, ended_at_us = view.status, view.stopped_by, view.ended_at_us
+        frames, alerts, resumed = view.frames, view.alerts, view.resumed
+        for recorded in events:
+            event, envelope = recorded.event, recorded.envelope
+            kind = type(event)
+            if envelope.frames:
+                frames += len(envelope.frames)
+                if kind is e.ObservationRecorded:
+                    counts.frame(envelope.frames[0].sha256)
+            if kind in _COUNTED and (task := task_of(recorded)) is not None:
+                counts.count(task, event)
+            if kind not in _OF_THE_RUN:
+                continue
+            match event:
+                case e.RunStarted():
+                    view = _started(view, event)
+                case e.RunResumed():
+                    status, ended_at_us, resumed = "running", None, resumed + 1
+                case e.RunFinished():
+                    status = "escalated" if status == "escalated" else "finished"
+                    ended_at_us = envelope.occurred_at_us
+                case e.RunEscalated():
+                    status, stopped_by = "escalated", f"{event.verdict}: {event.reason}"
+                    ended_at_us = envelope.occurred_at_us
+                case e.AlertRaised():
+                    alerts += 1
+                case _:
+                    pass
+        last = events[-1]
+        return replace(
             view,
-            last_at_us=envelope.occurred_at_us,
-            last_position=recorded.row.position,
-            events=view.events + 1,
-            frames=view.frames + len(envelope.frames),
+            status=status,
+            stopped_by=stopped_by,
+            ended_at_us=ended_at_us,
+            resumed=resumed,
+            frames=frames,
+            alerts=alerts,
+            events=view.events + len(events),
+            last_at_us=last.envelope.occurred_at_us,
+            last_position=last.row.position,
+            **counts.fields(),
         )
-        view = _of_the_run(view, event)
-        if isinstance(event, e.ObservationRecorded) and envelope.frames:
-            view = _seen(view, envelope.frames[0].sha256)
-        task = task_of(recorded)
-        return view if task is None else _step(_outcome(view, task, event), task, event)
 
 
-def _of_the_run(view: RunRow, event: e.Event) -> RunRow:
-    match event:
-        case e.RunStarted():
-            return replace(
-                view,
-                mode=event.mode,
-                agent=event.agent,
-                goal=event.goal,
-                origin=event.origin,
-                browser=event.browser,
-                tasks_planned=event.tasks_planned,
-            )
-        case e.RunResumed():
-            return replace(view, status="running", ended_at_us=None, resumed=view.resumed + 1)
-        case e.RunFinished():
-            status: RunStatus = "escalated" if view.status == "escalated" else "finished"
-            return replace(view, status=status, ended_at_us=view.last_at_us)
-        case e.RunEscalated():
-            return replace(
-                view,
-                status="escalated",
-                stopped_by=f"{event.verdict}: {event.reason}",
-                ended_at_us=view.last_at_us,
-            )
-        case e.AlertRaised():
-            return replace(view, alerts=view.alerts + 1)
-        case _:
-            return view
+_OF_THE_RUN: frozenset[type] = frozenset(
+    {e.RunStarted, e.RunResumed, e.RunFinished, e.RunEscalated, e.AlertRaised}
+)
 
 
-def _seen(view: RunRow, frame: Sha256) -> RunRow:
-    recent = (*view.recent_frames, frame)[-STUCK_WINDOW:]
-    return replace(view, recent_frames=recent, stuck_length=recent.count(frame))
+def _placed(view: RunRow, first: Recorded) -> RunRow:
+    """Row with what the first event settles."""
+    return replace(
+        view,
+        run_id=first.envelope.run_id or "",
+        tenant=first.row.tenant,
+        principal=first.envelope.principal,
+        started_at_us=first.envelope.occurred_at_us,
+        first_position=first.row.position,
+    )
+
+
+def _started(view: RunRow, event: e.RunStarted) -> RunRow:
+    return replace(
+        view,
+        mode=event.mode,
+        agent=event.agent,
+        goal=event.goal,
+        origin=event.origin,
+        browser=event.browser,
+        tasks_planned=event.tasks_planned,
+    )
+
+
+class _Counts:
+    """Steps and outcomes while events are added; a run of many tasks copies its tables once for all of them."""
+
+    def __init__(self, view: RunRow) -> None:
+        self._tasks = dict(view.tasks)
+        self._outcomes = Counter(view.outcomes)
+        self._verdicts = view.verdicts
+        self._under_way = dict(view.under_way)
+        self._steps = view.steps
+        self._steps_ok = view.steps_ok
+        self._recent = view.recent_frames
+
+    def fields(self) -> dict[str, Any]:
+        """What they come to, for the row."""
+        return {
+            "tasks": self._tasks,
+            "outcomes": {word: number for word, number in sorted(self._outcomes.items()) if number},
+            "verdicts": self._verdicts,
+            "steps": self._steps,
+            "steps_ok": self._steps_ok,
+            "success_permille": 1000 * self._steps_ok // self._steps if self._steps else None,
+            "recent_frames": self._recent,
+            "stuck_length": self._recent.count(self._recent[-1]) if self._recent else 0,
+            "under_way": self._under_way,
+        }
+
+    def frame(self, sha256: Sha256) -> None:
+        """Add an observed screen."""
+        self._recent = (*self._recent, sha256)[-STUCK_WINDOW:]
+
+    def count(self, task: str, event: e.Event) -> None:
+        """Add a fact about a task's outcome or step."""
+        word = outcome_of(event)
+        if word is not None:
+            if task in self._tasks:
+                self._outcomes[self._tasks[task]] -= 1
+            self._tasks[task] = word
+            self._outcomes[word] += 1
+        elif isinstance(event, e.ActionProposed):
+            self._steps += 1
+            self._under_way[task] = StepNow(action_id=event.action_id)
+        else:
+            self._step(task, event)
+
+    def _step(self, task: str, event: e.Event) -> None:
+        step = self._under_way.get(task)
+        if step is None or action_of(event) != step.action_id:
+            return
+        said = verdict_of(event)
+        if said is not None:
+            now = replace(step, verdict=first_objection(step.verdict, said))
+        elif isinstance(event, e.ActionExecuted):
+            now = replace(step, executed=True)
+        else:
+            return
+        if now.verdict is not None:
+            self._verdicts = counted(self._verdicts, step.verdict, now.verdict)
+        self._steps_ok += int(now.ok) - int(step.ok)
+        self._under_way[task] = now
 
 
 def outcome_of(event: e.Event) -> str | None:
     """Word for what a fact means for its task's outcome; None when it means nothing for it."""
-    match event:
-        case e.TaskOpened():
-            return "open"
-        case e.TaskRefused():
-            return "refused"
-        case e.TaskClaimDenied():
-            return "already_in_progress"
-        case e.TaskReopened():
-            return "reopened"
-        case e.TakeoverRequested():
-            return "taken_over"
-        case e.CompensationStarted():
-            return "compensating"
-        case _:
-            return _ENDINGS.get(type(event))
+    return _OUTCOMES.get(type(event))
 
 
-_ENDINGS: dict[type, str] = {
+_OUTCOMES: dict[type, str] = {
+    e.TaskOpened: "open",
+    e.TaskRefused: "refused",
+    e.TaskClaimDenied: "already_in_progress",
+    e.TaskReopened: "reopened",
+    e.TakeoverRequested: "taken_over",
+    e.CompensationStarted: "compensating",
     e.TaskDeclaredDone: "declared_done",
     e.TaskSucceeded: "succeeded",
     e.TaskFailed: "failed",
@@ -191,44 +269,4 @@ _ENDINGS: dict[type, str] = {
     e.CompensationConfirmed: "compensated",
     e.CompensationFailed: "compensation_failed",
 }
-
-
-def _outcome(view: RunRow, task: str, event: e.Event) -> RunRow:
-    word = outcome_of(event)
-    if word is None:
-        return view
-    tasks = {**view.tasks, task: word}
-    return replace(view, tasks=tasks, outcomes=dict(sorted(Counter(tasks.values()).items())))
-
-
-def _step(view: RunRow, task: str, event: e.Event) -> RunRow:
-    if isinstance(event, e.ActionProposed):
-        return _rated(
-            replace(
-                view,
-                steps=view.steps + 1,
-                under_way={**view.under_way, task: StepNow(action_id=event.action_id)},
-            )
-        )
-    step = view.under_way.get(task)
-    if step is None or action_of(event) != step.action_id:
-        return view
-    said = verdict_of(event)
-    now = step
-    if isinstance(event, e.ActionExecuted):
-        now = replace(step, executed=True)
-    elif said is not None:
-        now = replace(step, verdict=first_objection(step.verdict, said))
-    verdicts = view.verdicts if now.verdict is None else counted(view.verdicts, step.verdict, now.verdict)
-    return _rated(
-        replace(
-            view,
-            verdicts=verdicts,
-            steps_ok=view.steps_ok + int(now.ok) - int(step.ok),
-            under_way={**view.under_way, task: now},
-        )
-    )
-
-
-def _rated(view: RunRow) -> RunRow:
-    return replace(view, success_permille=1000 * view.steps_ok // view.steps if view.steps else None)
+_COUNTED: frozenset[type] = frozenset({*_OUTCOMES, e.ActionProposed, e.ActionExecuted, *VERDICT_FACTS})

@@ -10,7 +10,7 @@ Rules enforced here:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +20,7 @@ from domain import events as e
 from domain.envelope import Recorded
 from domain.ids import Sha256
 from domain.values import Intent, Verdict
-from projections.fold import Row
+from projections.fold import Folded, Row
 from projections.views.common import task_of
 
 TakeoverStatus = Literal["open", "claimed", "resolved", "compensating"]
@@ -49,7 +49,7 @@ class Item(Row, frozen=True):
     closed_position: int | None = None
 
 
-class QueueRow(Row, frozen=True):
+class QueueRow(Row, frozen=True, array_like=True):
     """All takeovers of one task."""
 
     tenant: str = ""
@@ -78,11 +78,11 @@ class Aged:
     breached: bool
 
 
-class TakeoverQueue:
+class TakeoverQueue(Folded[QueueRow]):
     """Fold into ``QueueRow``; grouped by whether a person is waited for (``waiting``) or not."""
 
     name = "takeover_queue"
-    version = 1
+    version = 2
     row_type = QueueRow
 
     key = staticmethod(task_of)
@@ -96,30 +96,45 @@ class TakeoverQueue:
         """No takeover."""
         return QueueRow()
 
-    def apply(self, view: QueueRow, recorded: Recorded) -> QueueRow:
-        """Row after one more event about the task."""
-        event, envelope = recorded.event, recorded.envelope
-        view = replace(
+    def extend(self, view: QueueRow, events: Sequence[Recorded]) -> QueueRow:
+        """Row after more events about the task."""
+        intent, items = view.intent, view.items
+        run_id, last_frame = view.run_id, view.last_frame
+        for recorded in events:
+            event, envelope = recorded.event, recorded.envelope
+            run_id = envelope.run_id or run_id
+            if envelope.frames:
+                last_frame = envelope.frames[-1].sha256
+            if type(event) not in _TOLD:
+                continue
+            match event:
+                case e.TaskOpened():
+                    intent = event.intent
+                case e.TakeoverRequested():
+                    items = (*items, _requested(len(items) + 1, recorded, event))
+                case e.TakeoverClaimed() | e.TakeoverResolved() | e.CompensationStarted():
+                    items = _moved(items, recorded, event)
+                case _:
+                    pass
+        return replace(
             view,
-            tenant=recorded.row.tenant,
-            task_id=task_of(recorded) or "",
-            run_id=envelope.run_id or view.run_id,
-            last_frame=envelope.frames[-1].sha256 if envelope.frames else view.last_frame,
+            tenant=events[0].row.tenant,
+            task_id=task_of(events[0]) or "",
+            run_id=run_id,
+            intent=intent,
+            last_frame=last_frame,
+            items=items,
         )
-        match event:
-            case e.TaskOpened():
-                return replace(view, intent=event.intent)
-            case e.TakeoverRequested():
-                return replace(view, items=(*view.items, _requested(view, recorded, event)))
-            case e.TakeoverClaimed() | e.TakeoverResolved() | e.CompensationStarted():
-                return _moved(view, recorded, event)
-            case _:
-                return view
 
 
-def _requested(view: QueueRow, recorded: Recorded, event: e.TakeoverRequested) -> Item:
+_TOLD: frozenset[type] = frozenset(
+    {e.TaskOpened, e.TakeoverRequested, e.TakeoverClaimed, e.TakeoverResolved, e.CompensationStarted}
+)
+
+
+def _requested(number: int, recorded: Recorded, event: e.TakeoverRequested) -> Item:
     return Item(
-        number=len(view.items) + 1,
+        number=number,
         status="open",
         verdict=event.verdict,
         reason=event.reason,
@@ -131,11 +146,13 @@ def _requested(view: QueueRow, recorded: Recorded, event: e.TakeoverRequested) -
 
 
 def _moved(
-    view: QueueRow, recorded: Recorded, event: e.TakeoverClaimed | e.TakeoverResolved | e.CompensationStarted
-) -> QueueRow:
-    if not view.items or view.items[-1].closed_at_us is not None:
-        return view
-    item, at_us = view.items[-1], recorded.envelope.occurred_at_us
+    items: tuple[Item, ...],
+    recorded: Recorded,
+    event: e.TakeoverClaimed | e.TakeoverResolved | e.CompensationStarted,
+) -> tuple[Item, ...]:
+    if not items or items[-1].closed_at_us is not None:
+        return items
+    item, at_us = items[-1], recorded.envelope.occurred_at_us
     closed = replace(item, closed_at_us=at_us, closed_position=recorded.row.position)
     match event:
         case e.TakeoverClaimed():
@@ -150,7 +167,7 @@ def _moved(
             )
         case e.CompensationStarted():
             item = replace(closed, status="compensating", note=event.reason)
-    return replace(view, items=(*view.items[:-1], item))
+    return (*items[:-1], item)
 
 
 def aged(rows: Iterable[QueueRow], *, now_us: int, closed: bool = False) -> tuple[Aged, ...]:

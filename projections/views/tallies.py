@@ -6,8 +6,9 @@ microseconds since 1970 (UTC).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -15,8 +16,8 @@ from msgspec.structs import replace
 from domain import events as e
 from domain.envelope import Recorded
 from domain.values import BusinessState
-from projections.fold import Row
-from projections.views.common import action_of, first_objection, own_task, verdict_of
+from projections.fold import Folded, Row
+from projections.views.common import ReadbackFact, VerdictFact, first_objection, own_task
 
 DAY_US = 86_400_000_000
 UI_DIGITS = 12
@@ -153,7 +154,7 @@ class Tally(Row, frozen=True, array_like=True):
         return any(start < undoing.ended < end and undoing.restored for undoing in self.undoings)
 
 
-class Metrics:
+class Metrics(Folded[Tally]):
     """Fold into ``Tally``; ``metrics.report`` joins the rows."""
 
     name = "metrics"
@@ -171,27 +172,12 @@ class Metrics:
         """Nothing counted."""
         return Tally()
 
-    def apply(self, view: Tally, recorded: Recorded) -> Tally:
-        """Row after one more event of the task."""
-        event, position, at_us = recorded.event, recorded.row.position, recorded.envelope.occurred_at_us
-        if isinstance(event, e.TaskOpened):
-            return replace(
-                view,
-                task_id=own_task(recorded) or "",
-                mode=event.mode,
-                key=event.effect_key,
-                opened=position,
-                opened_at_us=at_us,
-                bill_id=event.intent.bill_id,
-                action=event.intent.action,
-                principal=recorded.envelope.principal,
-                run_id=recorded.envelope.run_id or "",
-                rung=event.rung,
-            )
-        if isinstance(event, e.ObservationRecorded):
-            return _looked(view, event, position, at_us)
-        view = _ends(_step(view, event, position, at_us), event, position)
-        return _people(_writes(view, recorded), event, position, at_us)
+    def extend(self, view: Tally, events: Sequence[Recorded]) -> Tally:
+        """Row after more events of the task."""
+        for recorded in events:
+            if type(recorded.event) in _COUNTED:
+                view = _COUNTED[type(recorded.event)](view, recorded.event, recorded)
+        return view
 
 
 @lru_cache(maxsize=4096)
@@ -204,101 +190,138 @@ def page_of(url: str) -> str:
     return "/".join("*" if any(map(str.isdigit, part)) else part for part in path.split("/")) or "/"
 
 
-def _looked(view: Tally, event: e.ObservationRecorded, position: int, at_us: int) -> Tally:
-    day, page, structure = at_us // DAY_US, page_of(event.url), event.structure_sha256
+def _opened(view: Tally, event: e.TaskOpened, recorded: Recorded) -> Tally:
+    envelope = recorded.envelope
+    return replace(
+        view,
+        task_id=own_task(recorded) or "",
+        mode=event.mode,
+        key=event.effect_key,
+        opened=recorded.row.position,
+        opened_at_us=envelope.occurred_at_us,
+        bill_id=event.intent.bill_id,
+        action=event.intent.action,
+        principal=envelope.principal,
+        run_id=envelope.run_id or "",
+        rung=event.rung,
+    )
+
+
+def _looked(view: Tally, event: e.ObservationRecorded, recorded: Recorded) -> Tally:
+    day = recorded.envelope.occurred_at_us // DAY_US
+    page, structure = page_of(event.url), event.structure_sha256
     ui = f"{page} {structure[:UI_DIGITS]}"
     for index, seen in enumerate(view.looks):
         if (seen.day, seen.page, seen.structure) == (day, page, structure):
             more = replace(seen, count=seen.count + 1)
             return replace(view, ui=ui, looks=(*view.looks[:index], more, *view.looks[index + 1 :]))
-    return replace(
-        view, ui=ui, looks=(*view.looks, Looks(day=day, page=page, structure=structure, first=position))
+    first = Looks(day=day, page=page, structure=structure, first=recorded.row.position)
+    return replace(view, ui=ui, looks=(*view.looks, first))
+
+
+def _proposed(view: Tally, event: e.ActionProposed, recorded: Recorded) -> Tally:
+    step = StepTally(
+        position=recorded.row.position,
+        at_us=recorded.envelope.occurred_at_us,
+        action_id=event.action_id,
+        rung=event.rung,
     )
+    return replace(view, steps=(*view.steps, step))
 
 
-def _step(view: Tally, event: e.Event, position: int, at_us: int) -> Tally:
-    if isinstance(event, e.ActionProposed):
-        step = StepTally(position=position, at_us=at_us, action_id=event.action_id, rung=event.rung)
-        return replace(view, steps=(*view.steps, step))
-    step_now = view.steps[-1] if view.steps else None
-    if step_now is None or action_of(event) != step_now.action_id:
+def _judged(view: Tally, event: VerdictFact, _: Recorded) -> Tally:
+    """The step's first objection."""
+    step = view.steps[-1] if view.steps else None
+    if step is None or step.action_id != event.action_id:
         return view
-    said = verdict_of(event)
-    if isinstance(event, e.ActionExecuted):
-        step_now = replace(step_now, executed=True)
-    elif said is not None:
-        kept = first_objection(step_now.verdict or None, said)  # type: ignore[arg-type]
-        step_now = replace(step_now, verdict=kept)
-    return replace(view, steps=(*view.steps[:-1], step_now))
+    said = first_objection(step.verdict or None, event.verdict)  # type: ignore[arg-type]
+    return replace(view, steps=(*view.steps[:-1], replace(step, verdict=said)))
 
 
-def _ends(view: Tally, event: e.Event, position: int) -> Tally:
-    match event:
-        case e.TaskClaimDenied():
-            return replace(view, denied=True)
-        case e.TaskDeclaredDone():
-            return replace(view, over=True, declared=position)
-        case e.TaskSucceeded():
-            return replace(view, over=True, succeeded=position)
-        case e.TaskFailed():
-            return replace(view, over=True)
-        case e.TaskReopened():
-            view = replace(view, reopened=position)
-            last = view.last_executed
-            return view if last is None else _put(view, replace(last, reopened=(*last.reopened, position)))
-        case _:
-            return view
+def _stopped(view: Tally, event: e.ActionBlocked | e.ActionFailed, recorded: Recorded) -> Tally:
+    return _outcome(_judged(view, event, recorded), event.action_id, "none")
 
 
-def _writes(view: Tally, recorded: Recorded) -> Tally:
-    event, position = recorded.event, recorded.row.position
-    match event:
-        case e.CompensationRegistered():
-            return replace(view, snapshot=event.snapshot)
-        case e.ActionAttempted() if event.writes and not view.undoing:
-            step = view.steps[-1] if view.steps and view.steps[-1].action_id == event.action_id else None
-            write = WriteTally(
-                position=position,
-                action_id=event.action_id,
-                key=event.effect_key or view.key,
-                at_us=recorded.envelope.occurred_at_us,
-                rung=step.rung if step else "",
-                principal=recorded.envelope.principal,
-                ui=view.ui,
-            )
-            return replace(view, writes=(*view.writes, write))
-        case e.ActionExecuted():
-            return _outcome(view, event.action_id, "executed")
-        case e.ActionOutcomeUnknown():
-            return _outcome(view, event.action_id, "unknown")
-        case e.ActionBlocked() | e.ActionFailed():
-            return _outcome(view, event.action_id, "none")
-        case e.ReadbackConfirmed() | e.ReadbackMismatched() | e.ReadbackInconclusive():
-            return view if view.undoing or event.phase == "compensation" else _read(view, event, position)
-        case _:
-            return view
+def _executed(view: Tally, event: e.ActionExecuted, _: Recorded) -> Tally:
+    step = view.steps[-1] if view.steps else None
+    if step is not None and step.action_id == event.action_id:
+        view = replace(view, steps=(*view.steps[:-1], replace(step, executed=True)))
+    return _outcome(view, event.action_id, "executed")
 
 
-def _people(view: Tally, event: e.Event, position: int, at_us: int) -> Tally:
-    match event:
-        case e.TakeoverRequested():
-            return replace(view, over=True, takeovers=(*view.takeovers, position))
-        case e.TakeoverResolved(resolution="effect_absent" | "effect_present") if view.last_executed:
-            last = view.last_executed
-            absent = event.resolution == "effect_absent"
-            if last.shown == "wrong" or (last.shown == "intended" and not absent):
-                return view  # a readback that says more is not overruled
-            word: Shown = "untouched" if absent else "intended"
-            return _put(view, replace(last, shown=word, shown_at=position))
-        case e.CompensationStarted():
-            begun = Undoing(started=position, at_us=at_us)
-            return replace(view, undoing=True, undoings=(*view.undoings, begun))
-        case e.CompensationConfirmed() | e.CompensationFailed() if view.undoing:
-            restored = isinstance(event, e.CompensationConfirmed)
-            ended = replace(view.undoings[-1], ended=position, restored=restored)
-            return replace(view, undoing=False, undoings=(*view.undoings[:-1], ended))
-        case _:
-            return view
+def _unknown(view: Tally, event: e.ActionOutcomeUnknown, _: Recorded) -> Tally:
+    return _outcome(view, event.action_id, "unknown")
+
+
+def _denied(view: Tally, _: e.TaskClaimDenied, __: Recorded) -> Tally:
+    return replace(view, denied=True)
+
+
+def _declared(view: Tally, _: e.TaskDeclaredDone, recorded: Recorded) -> Tally:
+    return replace(view, over=True, declared=recorded.row.position)
+
+
+def _succeeded(view: Tally, _: e.TaskSucceeded, recorded: Recorded) -> Tally:
+    return replace(view, over=True, succeeded=recorded.row.position)
+
+
+def _failed(view: Tally, _: e.TaskFailed, __: Recorded) -> Tally:
+    return replace(view, over=True)
+
+
+def _reopened(view: Tally, _: e.TaskReopened, recorded: Recorded) -> Tally:
+    position = recorded.row.position
+    view = replace(view, reopened=position)
+    last = view.last_executed
+    return view if last is None else _put(view, replace(last, reopened=(*last.reopened, position)))
+
+
+def _registered(view: Tally, event: e.CompensationRegistered, _: Recorded) -> Tally:
+    return replace(view, snapshot=event.snapshot)
+
+
+def _attempted(view: Tally, event: e.ActionAttempted, recorded: Recorded) -> Tally:
+    if not event.writes or view.undoing:
+        return view
+    step = view.steps[-1] if view.steps and view.steps[-1].action_id == event.action_id else None
+    write = WriteTally(
+        position=recorded.row.position,
+        action_id=event.action_id,
+        key=event.effect_key or view.key,
+        at_us=recorded.envelope.occurred_at_us,
+        rung=step.rung if step else "",
+        principal=recorded.envelope.principal,
+        ui=view.ui,
+    )
+    return replace(view, writes=(*view.writes, write))
+
+
+def _handed(view: Tally, _: e.TakeoverRequested, recorded: Recorded) -> Tally:
+    return replace(view, over=True, takeovers=(*view.takeovers, recorded.row.position))
+
+
+def _resolved(view: Tally, event: e.TakeoverResolved, recorded: Recorded) -> Tally:
+    last = view.last_executed
+    if last is None or event.resolution not in {"effect_absent", "effect_present"}:
+        return view
+    absent = event.resolution == "effect_absent"
+    if last.shown == "wrong" or (last.shown == "intended" and not absent):
+        return view  # a readback that says more is not overruled
+    word: Shown = "untouched" if absent else "intended"
+    return _put(view, replace(last, shown=word, shown_at=recorded.row.position))
+
+
+def _undoing(view: Tally, _: e.CompensationStarted, recorded: Recorded) -> Tally:
+    begun = Undoing(started=recorded.row.position, at_us=recorded.envelope.occurred_at_us)
+    return replace(view, undoing=True, undoings=(*view.undoings, begun))
+
+
+def _undone(view: Tally, event: e.CompensationConfirmed | e.CompensationFailed, recorded: Recorded) -> Tally:
+    if not view.undoing:
+        return view
+    restored = isinstance(event, e.CompensationConfirmed)
+    ended = replace(view.undoings[-1], ended=recorded.row.position, restored=restored)
+    return replace(view, undoing=False, undoings=(*view.undoings[:-1], ended))
 
 
 def _put(view: Tally, write: WriteTally) -> Tally:
@@ -314,20 +337,18 @@ def _outcome(view: Tally, action_id: str, outcome: Literal["executed", "unknown"
     return _put(view, replace(last, outcome=outcome))
 
 
-def _read(
-    view: Tally, event: e.ReadbackConfirmed | e.ReadbackMismatched | e.ReadbackInconclusive, position: int
-) -> Tally:
+def _read(view: Tally, event: ReadbackFact, recorded: Recorded) -> Tally:
     last = next((write for write in reversed(view.writes) if write.outcome != "none"), None)
-    if last is None:
+    if last is None or view.undoing or event.phase == "compensation":
         return view
-    last = replace(last, read=True)
+    position = recorded.row.position
     match event:
         case e.ReadbackConfirmed():
-            last = replace(last, shown="intended", shown_at=position)
+            last = replace(last, read=True, shown="intended", shown_at=position)
         case e.ReadbackMismatched():
-            last = replace(last, shown=_shown(view.snapshot, event.found), shown_at=position)
+            last = replace(last, read=True, shown=_shown(view.snapshot, event.found), shown_at=position)
         case e.ReadbackInconclusive():
-            pass
+            last = replace(last, read=True)
     return _put(view, last)
 
 
@@ -347,3 +368,31 @@ def _business(state: BusinessState) -> tuple[object, ...]:
         state.month,
         state.ledger_lines,
     )
+
+
+_COUNTED: dict[type, Callable[[Tally, Any, Recorded], Tally]] = {
+    e.TaskOpened: _opened,
+    e.TaskClaimDenied: _denied,
+    e.TaskDeclaredDone: _declared,
+    e.TaskSucceeded: _succeeded,
+    e.TaskFailed: _failed,
+    e.TaskReopened: _reopened,
+    e.ObservationRecorded: _looked,
+    e.ActionProposed: _proposed,
+    e.GuardJudged: _judged,
+    e.ActionBlocked: _stopped,
+    e.ActionFailed: _stopped,
+    e.ActionAttempted: _attempted,
+    e.ActionExecuted: _executed,
+    e.ActionOutcomeUnknown: _unknown,
+    e.ReadbackConfirmed: _read,
+    e.ReadbackMismatched: _read,
+    e.ReadbackInconclusive: _read,
+    e.CompensationRegistered: _registered,
+    e.CompensationStarted: _undoing,
+    e.CompensationConfirmed: _undone,
+    e.CompensationFailed: _undone,
+    e.TakeoverRequested: _handed,
+    e.TakeoverResolved: _resolved,
+}
+"""Facts that count for anything; row, fact and its place in the log give the row after it."""

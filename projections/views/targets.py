@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from domain import events as e
 from domain.envelope import Recorded
-from projections.fold import Row
+from projections.fold import FoldedSingly, Row
 from projections.views.interval import Rate
 
 Standing = Literal["met", "missed", "open", "no_target"]
@@ -42,12 +42,14 @@ class TargetRow(Row, frozen=True):
         return self.accepted[-1] if self.accepted else None
 
 
-class Targets:
+class Targets(FoldedSingly[TargetRow]):
     """Fold into ``TargetRow``, by metric."""
 
     name = "targets"
     version = 1
     row_type = TargetRow
+    by_place = False
+    facts = frozenset({e.TargetAccepted})
 
     def key(self, recorded: Recorded) -> str | None:
         """The metric; None for every other fact."""

@@ -9,6 +9,9 @@ Rules enforced here:
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
 
@@ -17,8 +20,8 @@ from domain.envelope import Recorded
 from domain.ids import PrincipalId
 from domain.state import TERMINAL, Effect, Status, TaskState, evolve
 from domain.values import Intent, Verdict
-from projections.fold import Row
-from projections.views.common import action_of, counted, first_objection, own_task, verdict_of
+from projections.fold import Folded, Row
+from projections.views.common import VerdictFact, counted, first_objection, own_task
 
 
 class Takeover(Row, frozen=True):
@@ -33,7 +36,7 @@ class Takeover(Row, frozen=True):
     resolution: str = ""
 
 
-class TaskRow(Row, frozen=True):
+class TaskRow(Row, frozen=True, array_like=True):
     """One task; times are the appender's clock in microseconds since 1970 (UTC)."""
 
     task_id: str = ""
@@ -78,11 +81,11 @@ class TaskRow(Row, frozen=True):
     """The domain's fold, to continue with."""
 
 
-class TaskStates:
+class TaskStates(Folded[TaskRow]):
     """Fold into ``TaskRow``; grouped by bill."""
 
     name = "task_states"
-    version = 2
+    version = 3
     row_type = TaskRow
 
     key = staticmethod(own_task)
@@ -96,109 +99,145 @@ class TaskStates:
         """Nothing is known."""
         return TaskRow()
 
-    def apply(self, view: TaskRow, recorded: Recorded) -> TaskRow:
-        """Row after one more event of the task."""
-        event, envelope, at_us = recorded.event, recorded.envelope, recorded.envelope.occurred_at_us
-        state = evolve(view.state, event)
-        view = _told(_placed(view, recorded), event, at_us)
-        run_id = envelope.run_id or ""
-        ended = state.status in TERMINAL
-        still = ended and view.status == state.status
+    def extend(self, view: TaskRow, events: Sequence[Recorded]) -> TaskRow:
+        """Row after more events of the task."""
+        if not view.events:
+            view = _placed(view, events[0])
+        state, ended_at_us, approvers, runs = view.state, view.ended_at_us, view.approvers, view.runs
+        for recorded in events:
+            event, envelope = recorded.event, recorded.envelope
+            if type(event) in _TOLD:
+                view = _TOLD[type(event)](view, event, state, envelope.occurred_at_us)
+            before = state.status
+            state = evolve(state, event)
+            if state.status not in TERMINAL:
+                ended_at_us = None
+            elif state.status != before:
+                ended_at_us = envelope.occurred_at_us
+            if envelope.run_id and envelope.run_id not in runs:
+                runs = (*runs, envelope.run_id)
+            approvers = state.approved_by or approvers
+        last = events[-1]
         return replace(
             view,
             state=state,
             status=state.status,
             effect=state.effect,
-            runs=view.runs if not run_id or run_id in view.runs else (*view.runs, run_id),
-            ended_at_us=(view.ended_at_us if still else at_us) if ended else None,
-            last_at_us=at_us,
-            last_position=recorded.row.position,
-            events=view.events + 1,
+            runs=runs,
+            ended_at_us=ended_at_us,
+            last_at_us=last.envelope.occurred_at_us,
+            last_position=last.row.position,
+            events=view.events + len(events),
             steps=state.steps,
-            approvers=tuple(state.approved_by) or view.approvers,
+            approvers=approvers,
             sealed=state.sealed,
         )
 
 
-def _placed(view: TaskRow, recorded: Recorded) -> TaskRow:
+def _placed(view: TaskRow, first: Recorded) -> TaskRow:
     """Row with what the first event settles."""
-    if view.events:
-        return view
     return replace(
         view,
-        task_id=own_task(recorded) or "",
-        tenant=recorded.row.tenant,
-        run_id=recorded.envelope.run_id or "",
-        principal=recorded.envelope.principal,
-        opened_at_us=recorded.envelope.occurred_at_us,
-        first_position=recorded.row.position,
+        task_id=own_task(first) or "",
+        tenant=first.row.tenant,
+        run_id=first.envelope.run_id or "",
+        principal=first.envelope.principal,
+        opened_at_us=first.envelope.occurred_at_us,
+        first_position=first.row.position,
     )
 
 
-def _told(view: TaskRow, event: e.Event, at_us: int) -> TaskRow:
-    match event:
-        case e.TaskOpened() | e.TaskRefused():
-            return _opened(view, event)
-        case e.TaskClaimDenied():
-            return replace(view, refusal=f"the effect is held by {event.holder_stream}")
-        case e.TaskFailed() | e.TaskClaimReleased():
-            return replace(view, refusal=event.reason)
-        case e.TaskClaimed():
-            return replace(view, refusal="")
-        case e.TaskReopened():
-            return replace(view, reopened=view.reopened + 1)
-        case e.CompensationRegistered():
-            return replace(view, residual_effects=event.residual_effects)
-        case e.ActionProposed():
-            return replace(view, rung=event.rung, last_verdict=None)
-        case e.GuardJudged() | e.ActionBlocked() | e.ActionFailed():
-            return _judged(view, event)
-        case _:
-            return _handed(view, event, at_us)
+def _opened(view: TaskRow, event: e.TaskOpened, _: TaskState, __: int) -> TaskRow:
+    return replace(
+        _wanted(view, event),
+        effect_key=event.effect_key,
+        mode=event.mode,
+        rung=event.rung,
+        reference=event.reference,
+    )
 
 
-def _opened(view: TaskRow, event: e.TaskOpened | e.TaskRefused) -> TaskRow:
-    view = replace(
+def _refused(view: TaskRow, event: e.TaskRefused, _: TaskState, __: int) -> TaskRow:
+    return replace(_wanted(view, event), refusal=event.reason)
+
+
+def _wanted(view: TaskRow, event: e.TaskOpened | e.TaskRefused) -> TaskRow:
+    return replace(
         view,
         intent=event.intent,
         bill_id=event.intent.bill_id,
         action=event.intent.action,
         requested_by=event.requested_by,
     )
-    if isinstance(event, e.TaskRefused):
-        return replace(view, refusal=event.reason)
-    return replace(
-        view, effect_key=event.effect_key, mode=event.mode, rung=event.rung, reference=event.reference
-    )
 
 
-def _judged(view: TaskRow, event: e.GuardJudged | e.ActionBlocked | e.ActionFailed) -> TaskRow:
-    said = verdict_of(event)
-    current = view.state.action
-    if said is None or current is None or action_of(event) != current.action_id:
+def _denied(view: TaskRow, event: e.TaskClaimDenied, _: TaskState, __: int) -> TaskRow:
+    return replace(view, refusal=f"the effect is held by {event.holder_stream}")
+
+
+def _ended(view: TaskRow, event: e.TaskFailed | e.TaskClaimReleased, _: TaskState, __: int) -> TaskRow:
+    return replace(view, refusal=event.reason)
+
+
+def _claimed(view: TaskRow, _: e.TaskClaimed, __: TaskState, ___: int) -> TaskRow:
+    return replace(view, refusal="")
+
+
+def _reopened(view: TaskRow, _: e.TaskReopened, __: TaskState, ___: int) -> TaskRow:
+    return replace(view, reopened=view.reopened + 1)
+
+
+def _registered(view: TaskRow, event: e.CompensationRegistered, _: TaskState, __: int) -> TaskRow:
+    return replace(view, residual_effects=event.residual_effects)
+
+
+def _proposed(view: TaskRow, event: e.ActionProposed, _: TaskState, __: int) -> TaskRow:
+    return replace(view, rung=event.rung, last_verdict=None)
+
+
+def _judged(view: TaskRow, event: VerdictFact, state: TaskState, _: int) -> TaskRow:
+    if state.action is None or event.action_id != state.action.action_id:
         return view
-    now = first_objection(view.last_verdict, said)
+    now = first_objection(view.last_verdict, event.verdict)
     return replace(view, verdicts=counted(view.verdicts, view.last_verdict, now), last_verdict=now)
 
 
-def _handed(view: TaskRow, event: e.Event, at_us: int) -> TaskRow:
-    match event:
-        case e.TakeoverRequested():
-            return replace(
-                view,
-                takeover=Takeover(
-                    verdict=event.verdict,
-                    reason=event.reason,
-                    severity=event.severity,
-                    requested_at_us=at_us,
-                    due_at_us=event.due_at_us,
-                ),
-            )
-        case e.TakeoverClaimed() if view.takeover:
-            return replace(view, takeover=replace(view.takeover, owner=event.owner))
-        case e.TakeoverResolved() if view.takeover:
-            return replace(
-                view, takeover=replace(view.takeover, owner=event.owner, resolution=event.resolution)
-            )
-        case _:
-            return view
+def _handed(view: TaskRow, event: e.TakeoverRequested, _: TaskState, at_us: int) -> TaskRow:
+    asked = Takeover(
+        verdict=event.verdict,
+        reason=event.reason,
+        severity=event.severity,
+        requested_at_us=at_us,
+        due_at_us=event.due_at_us,
+    )
+    return replace(view, takeover=asked)
+
+
+def _taken(view: TaskRow, event: e.TakeoverClaimed, _: TaskState, __: int) -> TaskRow:
+    return replace(view, takeover=replace(view.takeover, owner=event.owner)) if view.takeover else view
+
+
+def _resolved(view: TaskRow, event: e.TakeoverResolved, _: TaskState, __: int) -> TaskRow:
+    if not view.takeover:
+        return view
+    return replace(view, takeover=replace(view.takeover, owner=event.owner, resolution=event.resolution))
+
+
+_TOLD: dict[type, Callable[[TaskRow, Any, TaskState, int], TaskRow]] = {
+    e.TaskOpened: _opened,
+    e.TaskRefused: _refused,
+    e.TaskClaimDenied: _denied,
+    e.TaskClaimed: _claimed,
+    e.TaskClaimReleased: _ended,
+    e.TaskFailed: _ended,
+    e.TaskReopened: _reopened,
+    e.CompensationRegistered: _registered,
+    e.ActionProposed: _proposed,
+    e.GuardJudged: _judged,
+    e.ActionBlocked: _judged,
+    e.ActionFailed: _judged,
+    e.TakeoverRequested: _handed,
+    e.TakeoverClaimed: _taken,
+    e.TakeoverResolved: _resolved,
+}
+"""What a fact says beside the state: row, fact, state before it and the appender's clock give the row after it."""
