@@ -7,7 +7,8 @@
     │   ├── VersionConflict   somebody else appended to the stream first
     │   └── ClaimTaken        another task holds the business effect
     ├── IntegrityError        stored bytes are not what was recorded
-    │   └── FormatTooNew      written by a newer release than this one
+    │   ├── FormatTooNew      written by a newer release than this one
+    │   └── KeyGone           stored bytes whose key was destroyed
     ├── WorldError            browser, database, network or target system failed
     │   ├── EffectFailed      the action certainly had no effect
     │   └── OutcomeUnknown    nobody knows whether the action took effect: read back, never repeat
@@ -91,6 +92,13 @@ class FormatTooNew(IntegrityError):
 
     def __init__(self, what: str, *, where: str) -> None:
         super().__init__(what, where=where, remedy="upgrade proofreel to read it")
+
+
+class KeyGone(IntegrityError):
+    """The bytes are there, encrypted, and their key was destroyed: whether that is a deletion, the record says."""
+
+    def __init__(self, blob: str) -> None:
+        super().__init__("its key was destroyed", where=f"blob {blob}")
 
 
 class WorldError(ProofreelError):

@@ -24,10 +24,13 @@ FEWEST_CHARACTERS: Final = 4
 """A shorter text can't be withheld by itself: it stands in too many other places by chance."""
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
 _STRUCTURAL: Final = re.compile(
-    r"(.*_)?(id|ids|sha256|digest|blob|month|currency|key|stream|verdict|phase|mode|kind|rule|role|rung|guard"
-    r"|frame|planned_on|response|evidence|file_name|profile|status|principal|by|approver|format|schema)"
+    r"((action|approval|bill|break|call|check|deletion|event|hold|key|request|response|run|task)_)?ids?"
+    r"|(.*_)?(sha256|digest|blobs?|key|stream|by|month|currency|verdict|phase|mode|kind|rule|role|rung|guard)"
+    r"|approver|evidence|file_name|format|frame|planned_on|principal|profile|response|schema|(expected_)?status"
 )
 """Names of fields that say what the event is, who answers for it, or what it is bound to: never withheld."""
+_FREE: Final = re.compile(r"/data/.*(extra|differences)/[^/]*")
+"""What the target system itself named."""
 
 Leaves = dict[str, Any]
 """Pointer → value, in order of pointers; empty lists and objects count as values."""
@@ -65,7 +68,8 @@ def may_be_withheld(pointer: str, value: object) -> bool:
     name = pointer.rpartition("/")[2]
     own = pointer.startswith("/data/") and not (name.isdigit() and _STRUCTURAL.fullmatch(_parent(pointer)))
     long = isinstance(value, str) and len(value) >= FEWEST_CHARACTERS
-    return own and long and _STRUCTURAL.fullmatch(name) is None and _HASH.fullmatch(str(value)) is None
+    bound = _STRUCTURAL.fullmatch(name) is not None and _FREE.fullmatch(pointer) is None
+    return own and long and not bound and _HASH.fullmatch(str(value)) is None
 
 
 def _parent(pointer: str) -> str:

@@ -19,6 +19,7 @@ from domain.budgets import Budget
 from domain.errors import ConfigError
 from domain.ids import PrincipalId, Sha256, TenantId
 from domain.policy import ActionRule, Identity, ReadbackSource, RungName, WritePolicy
+from executor.privacy_config import PrivacySection, problem
 from executor.write_rules import RuleSection
 from executor.yaml_source import line_of, load_yaml
 
@@ -169,6 +170,7 @@ class Config(_Strict, frozen=True, kw_only=True):
     budgets: BudgetSection = BudgetSection()
     browser: BrowserSection = BrowserSection()
     notify: NotifySection = NotifySection()
+    privacy: PrivacySection = PrivacySection()
 
     def domain_identity(self) -> Identity:
         """The acting identity."""
@@ -298,6 +300,9 @@ def _refuse_contradictions(config: Config, path: Path) -> None:
             remedy="set forbid_visual_verdict: true; a screen never decides",
         )
     _refuse_wrong_ladder(config, path)
+    wrong = problem(config.privacy)
+    if wrong:
+        raise ConfigError(wrong, file=file, line=line_of(path, "privacy"), remedy="see the section in the README")
     parts = urlsplit(config.target.origin)
     if (
         parts.scheme not in {"http", "https"}

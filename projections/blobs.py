@@ -11,6 +11,8 @@ from urllib.parse import unquote, urlsplit
 
 from domain.errors import ConfigError, IntegrityError, WorldError
 from domain.ids import Sha256
+from domain.sealing import KEY_ID
+from projections.sealed import SealedReader, split_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +81,24 @@ class FolderReader:
             if _NAME.fullmatch(path.name):
                 yield Sha256(path.name)
 
+    def sealed(self, sha256: Sha256) -> Iterator[tuple[str, bytes]]:
+        """Key ids and stored bytes of a name."""
+        folder = self._path(sha256).parent
+        try:
+            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+                name, _, key_id = path.name.partition(".")
+                if name == sha256 and KEY_ID.fullmatch(key_id):
+                    yield key_id, path.read_bytes()
+        except OSError as error:
+            raise WorldError(f"blob {sha256}: {error.strerror}", remedy="mend the folder") from error
+
+    def sealed_names(self) -> Iterator[Sha256]:
+        """Names of sealed contents."""
+        for path in self._root.glob("??/??/*.*"):
+            name, _, key_id = path.name.partition(".")
+            if _NAME.fullmatch(name) and KEY_ID.fullmatch(key_id):
+                yield Sha256(name)
+
 
 class BucketReader:
     """Blobs in S3-compatible storage, under ``prefix``."""
@@ -116,6 +136,30 @@ class BucketReader:
                 if _NAME.fullmatch(name):
                     yield Sha256(name)
 
+    def sealed(self, sha256: Sha256) -> Iterator[tuple[str, bytes]]:
+        """Key ids and stored bytes of a name."""
+        folder = _key(sha256).rpartition("/")[0]
+        for name, key_id in self._listed(folder):
+            if name == sha256:
+                try:
+                    yield key_id, bytes(self._store.get(f"{_key(sha256)}.{key_id}").bytes())
+                except Exception as error:  # the client's errors share no public base class
+                    raise _unreachable(error) from error
+
+    def sealed_names(self) -> Iterator[Sha256]:
+        """Names of sealed contents."""
+        yield from (name for name, _ in self._listed(None))
+
+    def _listed(self, folder: str | None) -> Iterator[tuple[Sha256, str]]:
+        try:
+            for page in self._store.list(folder):
+                for item in page:
+                    name, _, key_id = str(item["path"]).rpartition("/")[2].partition(".")
+                    if _NAME.fullmatch(name) and KEY_ID.fullmatch(key_id):
+                        yield Sha256(name), key_id
+        except Exception as error:  # the client's errors share no public base class
+            raise _unreachable(error) from error
+
 
 def _key(name: str) -> str:
     _valid(name)
@@ -129,7 +173,15 @@ def _unreachable(error: Exception) -> WorldError:
 
 
 def open_blob_reader(url: str) -> BlobReader:
-    """The blobs behind a URL, for reading: a path, ``file:///path`` or ``s3://bucket/prefix``."""
+    """The blobs behind a URL, for reading: a path, ``file:///path``, ``s3://bucket/prefix``; ``sealed:…`` has keys."""
+    sealed = split_url(url)
+    if sealed is not None:
+        inner, ring, key = sealed
+        return SealedReader(_places(inner), ring, key)
+    return _places(url)
+
+
+def _places(url: str) -> FolderReader | BucketReader:
     parts = urlsplit(url)
     if parts.scheme == "s3":
         from obstore.store import S3Store  # noqa: PLC0415 - the client is optional

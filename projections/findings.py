@@ -34,6 +34,8 @@ class FsckReport(msgspec.Struct, kw_only=True):
     event_bytes: int = 0
     blobs: int = 0
     blob_bytes: int = 0
+    deleted: int = 0
+    """Contents that are gone and whose deletion is on record."""
     claims: int = 0
     checkpoints: int = 0
     signatures_checked: bool = False

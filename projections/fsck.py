@@ -116,7 +116,7 @@ def check(
         report.add(Finding(code="storage", what=str(error.what)))
         return report
     report.tenants = list(tenants)
-    with BlobCheck.maybe(blobs, report) as blob_check:
+    with BlobCheck.maybe(blobs, report, lambda name: reader.withholding(name).deleted) as blob_check:
         for name in tenants:
             wanted = [anchor for anchor in anchors if anchor.tenant == name]
             try:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Container
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from domain.errors import IntegrityError
-from domain.ids import Sha256
+from domain.errors import IntegrityError, KeyGone
+from domain.ids import Sha256, TenantId
 from projections.findings import Finding, FsckReport
 
 if TYPE_CHECKING:
@@ -21,28 +22,39 @@ if TYPE_CHECKING:
 _SEEN_KEPT: Final = 200_000
 _THREADS: Final = 2
 _IN_FLIGHT: Final = 16
+KEY_GONE: Final = KeyGone("").what.partition(": ")[2]
+Deleted = Callable[[TenantId], Container[Sha256]]
 
 
 class BlobCheck:
     """Each blob once (within a memory of recent ones), hashed by a few threads: hashing frees the interpreter."""
 
-    def __init__(self, blobs: BlobReader, report: FsckReport, pool: ThreadPoolExecutor) -> None:
+    def __init__(
+        self, blobs: BlobReader, report: FsckReport, pool: ThreadPoolExecutor, deleted: Deleted
+    ) -> None:
         self._blobs = blobs
         self._report = report
         self._pool = pool
         self._seen: dict[bytes, str] = {}
         self._waiting: dict[bytes, list[Finding]] = {}
+        self._deleted = deleted
+        self._gone: set[str] = set()
         self._pending: deque[tuple[bytes, Future[tuple[int, str]]]] = deque()
 
     @classmethod
     @contextmanager
-    def maybe(cls, blobs: BlobReader | None, report: FsckReport) -> Iterator[BlobCheck | None]:
-        """A check while the context lasts, or None when there are no blobs to look at."""
+    def maybe(
+        cls, blobs: BlobReader | None, report: FsckReport, deleted: Deleted
+    ) -> Iterator[BlobCheck | None]:
+        """A check while the context lasts, or None when there are no blobs to look at.
+
+        ``deleted`` says of a tenant what was deleted on record.
+        """
         if blobs is None:
             yield None
             return
         with ThreadPoolExecutor(_THREADS, thread_name_prefix="fsck-blob") as pool:
-            made = cls(blobs, report, pool)
+            made = cls(blobs, report, pool, deleted)
             yield made
             made.settle(0)
 
@@ -105,7 +117,15 @@ class BlobCheck:
             del self._seen[next(iter(self._seen))]
 
     def _enter(self, finding: Finding, problem: str) -> None:
-        code = "blob_missing" if problem == "missing" else "blob_damaged"
+        if problem in {"missing", KEY_GONE} and finding.blob in self._deleted(TenantId(finding.tenant)):
+            self._gone.add(finding.blob)
+            self._report.deleted = len(self._gone)
+            return
+        if problem == KEY_GONE:
+            problem += ", and no deletion of it is on record"
+        code = {"missing": "blob_missing"}.get(problem, "blob_damaged")
+        if problem.startswith(KEY_GONE):
+            code = "blob_key_gone"
         self._report.add(
             Finding(
                 code=code,

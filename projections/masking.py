@@ -43,6 +43,14 @@ class Masks:
     def _longest_first(self) -> tuple[str, ...]:
         return tuple(sorted(self.names, key=len, reverse=True))
 
+    @cached_property
+    def _written(self) -> tuple[bytes, ...]:
+        return tuple(json.dumps(value, ensure_ascii=False)[1:-1].encode() for value in self.names)
+
+    def stand_in(self, body: bytes) -> bool:
+        """True if any of them may stand in an event's stored bytes."""
+        return any(needle in body for needle in self._written)
+
     def text(self, text: str) -> str:
         """The text with names in place of what is withheld, longest first."""
         for value in self._longest_first:

@@ -8,22 +8,22 @@ is ``projections.fsck``'s question.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
-from urllib.parse import quote
 
-from sqlalchemy import create_engine, text
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
 
 from domain.codec import read
 from domain.envelope import Recorded, StoredRow
-from domain.errors import ConfigError, FormatTooNew, IntegrityError, WorldError
+from domain.errors import ConfigError, FormatTooNew, WorldError
 from domain.ids import EffectKey, EventId, StreamId, TenantId
 from domain.log_format import encode_leaf, stream_tag
 from projections.blobs import BlobReader, open_blob_reader
+from projections.engines import EXAMPLES, engine_for, explained
 from projections.rows import AttestationRow, CheckpointRow, ClaimRow, Head, IndexedRow
+from projections.shown import Shown
+from projections.withholding import Withholding
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
@@ -44,19 +44,15 @@ SCHEMA_FORMAT: Final = 1
 """Newest layout of tables that this reader knows."""
 PAGE: Final = 1000
 """Rows that are read at once."""
-_EXAMPLES: Final = (
-    "name an existing record: sqlite:////path/record.db or postgresql+psycopg://user@host/database"
-)
-_DAMAGED: Final = {"XX001", "XX002"}
-"""PostgreSQL: data corrupted, index corrupted."""
 _COLUMNS: Final = "tenant, position, stream, version, recorded_at_us, body, entry_hash"
 
 
 class RecordReader:
     """Read access to one record; every method raises ``WorldError`` when the database fails."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, as_stored: bool = False) -> None:
         self._engine = engine
+        self._shown = None if as_stored else Shown(RecordReader(engine, as_stored=True), self.withheld)
 
     def __enter__(self) -> Self:
         return self
@@ -67,6 +63,22 @@ class RecordReader:
     def close(self) -> None:
         """Give back every connection."""
         self._engine.dispose()
+
+    def withholding(self, tenant: TenantId) -> Withholding:
+        """What may no longer be shown; nothing for a reader of events as they are stored."""
+        return Withholding() if self._shown is None else self._shown.withholding(tenant)
+
+    def withheld(self, tenant: TenantId) -> int:
+        """Events about redactions and deletions; grows when something is withheld."""
+        statement = (
+            "SELECT count(*) FROM event WHERE tenant = :tenant AND stream >= 'redaction:' AND stream < 'redaction;'"
+            " UNION ALL SELECT count(*) FROM event"
+            " WHERE tenant = :tenant AND stream >= 'deletion:' AND stream < 'deletion;'"
+        )
+        return sum(int(row[0]) for row in self._fetch(statement, tenant=tenant))
+
+    def _reading(self, tenant: TenantId) -> Callable[[StoredRow], Recorded]:
+        return read if self._shown is None else self._shown.reading(tenant)
 
     def tenants(self) -> list[TenantId]:
         """Every tenant with events or a head, sorted."""
@@ -119,13 +131,14 @@ class RecordReader:
         self, tenant: TenantId, after: int = 0, names: Sequence[str] | None = None
     ) -> Iterator[Recorded]:
         """Events in order of position, lifted to the current schema; ``names`` keeps only those stored names."""
+        shown = self._reading(tenant)
         if names is None:
-            yield from map(read, self.rows(tenant, after))
+            yield from map(shown, self.rows(tenant, after))
             return
         wanted = frozenset(names)
         for item in self.indexed_rows(tenant, after):
             if item.name in wanted:
-                yield read(item.row)
+                yield shown(item.row)
 
     def stream(self, tenant: TenantId, stream: StreamId, after: int = 0) -> Iterator[Recorded]:
         """Events of one stream in order of version."""
@@ -133,10 +146,11 @@ class RecordReader:
             f"SELECT {_COLUMNS} FROM event WHERE tenant = :tenant"  # noqa: S608 - constants
             " AND stream = :stream AND version > :after ORDER BY version LIMIT :page"
         )
+        shown = self._reading(tenant)
         while True:
             found = self._fetch(statement, tenant=tenant, stream=stream, after=after, page=PAGE)
             for item in found:
-                yield read(_stored(item))
+                yield shown(_stored(item))
             if len(found) < PAGE:
                 return
             after = found[-1][3]
@@ -150,11 +164,16 @@ class RecordReader:
         rows = self._fetch(statement, tenant=tenant, low=f"{kind}:", high=f"{kind};")
         return [StreamId(row[0]) for row in rows]
 
+    def at(self, tenant: TenantId, position: int) -> Recorded | None:
+        """The event at a position."""
+        row = next(self.rows(tenant, after=position - 1, limit=1), None)
+        return self._reading(tenant)(row) if row is not None and row.position == position else None
+
     def find(self, tenant: TenantId, event_id: EventId) -> Recorded | None:
         """One event by its id."""
         statement = f"SELECT {_COLUMNS} FROM event WHERE tenant = :tenant AND event_id = :event_id"  # noqa: S608
         rows = self._fetch(statement, tenant=tenant, event_id=event_id)
-        return read(_stored(rows[0])) if rows else None
+        return self._reading(tenant)(_stored(rows[0])) if rows else None
 
     def head(self, tenant: TenantId) -> Head | None:
         """The stored head of a tenant's log; None when there is none."""
@@ -278,82 +297,27 @@ class RecordReader:
             with self._engine.connect() as connection:
                 return connection.execute(text(statement), parameters).fetchall()
         except DBAPIError as error:
-            raise _explain(error) from error
+            raise explained(error) from error
 
 
-def open_reader(url: str) -> RecordReader:
-    """The record behind a URL, read-only.
+def open_reader(url: str, *, as_stored: bool = False) -> RecordReader:
+    """The record behind a URL, read-only; ``as_stored`` shows also what is withheld, for those who redact.
 
     Raises ``ConfigError`` when there is no record, ``FormatTooNew`` when a newer release wrote it, ``WorldError``
     when the database can't be reached.
     """
-    reader = RecordReader(_engine(url))
+    reader = RecordReader(engine_for(url), as_stored=as_stored)
     try:
         found = reader._fetch("SELECT max(format) FROM record_format")[0][0]  # noqa: SLF001 - same module
     except WorldError as error:
         reader.close()
         if "no such table" in error.what or "does not exist" in error.what:
-            raise ConfigError("the database holds no record", remedy=_EXAMPLES) from error
+            raise ConfigError("the database holds no record", remedy=EXAMPLES) from error
         raise
     if found is None or found > SCHEMA_FORMAT:
         reader.close()
         raise FormatTooNew(f"schema {found}, this release knows {SCHEMA_FORMAT}", where="store")
     return reader
-
-
-def _engine(text_url: str) -> Engine:
-    try:
-        url = make_url(text_url)
-    except ArgumentError as error:
-        raise ConfigError("the store's URL is no database URL", remedy=_EXAMPLES) from error
-    backend = url.get_backend_name()
-    if backend == "postgresql":
-        return create_engine(
-            url.set(drivername="postgresql+psycopg"),
-            isolation_level="AUTOCOMMIT",
-            connect_args={"connect_timeout": 10, "options": "-c default_transaction_read_only=on"},
-        )
-    if backend != "sqlite" or not url.database:
-        raise ConfigError(f"no record can be read from {backend!r}", remedy=_EXAMPLES)
-    return _sqlite_engine(Path(url.database))
-
-
-def _sqlite_engine(path: Path) -> Engine:
-    if not path.is_file():
-        raise ConfigError(f"there is no record at {path}", remedy=_EXAMPLES)
-    engine = _sqlite_readonly(path, "mode=ro")
-    try:
-        with engine.connect() as connection:
-            connection.execute(text("SELECT count(*) FROM sqlite_master"))
-    except DBAPIError as error:
-        engine.dispose()
-        message = str(error.orig)
-        if "not a database" in message:
-            raise ConfigError(f"{path} is no record", remedy=_EXAMPLES) from error
-        log = path.with_name(f"{path.name}-wal")
-        if log.exists() and log.stat().st_size:
-            what = f"{path} has an unfinished log ({log.name}) that can't be read where it is"
-            raise ConfigError(what, remedy="copy both files to a folder that can be written") from error
-        # In a folder that can't be written SQLite can't make its lock file; without a log none is needed.
-        return _sqlite_readonly(path, "immutable=1")
-    return engine
-
-
-def _sqlite_readonly(path: Path, mode: str) -> Engine:
-    location = f"file:{quote(str(path.absolute()))}"
-    url = URL.create("sqlite", database=location, query={"uri": "true", **dict([mode.split("=")])})
-    return create_engine(
-        url, isolation_level="AUTOCOMMIT", connect_args={"timeout": 30, "check_same_thread": False}
-    )
-
-
-def _explain(error: DBAPIError) -> WorldError | IntegrityError:
-    lines = str(error.orig).strip().splitlines()
-    if getattr(error.orig, "sqlstate", None) in _DAMAGED or "malformed" in str(error.orig):
-        return IntegrityError(lines[0], where="database")
-    return WorldError(
-        f"store: {lines[0] if lines else 'failed'}", remedy="bring the database back and try again"
-    )
 
 
 def _stored(item: Sequence[Any]) -> StoredRow:

@@ -279,6 +279,7 @@ class Desk(RecordDesk):
     def _reconciled(self, tenant: TenantId, chosen: Import) -> Reconciliation:
         profile = load_profile(chosen.profile)
         file = read_settlement(self.blobs.get(chosen.blob), profile, chosen.month, file_name=chosen.file_name)
+        file = self.reader.withholding(tenant).masks.object(file)
         return reconcile(
             self.reader.events(tenant),
             file,

@@ -3,21 +3,26 @@
 Rules enforced here:
 
 - A frame is handed out only to a run one of whose events names it; that its bytes are in the store is not enough.
-- Bytes go out as they were stored, checked against their name by whoever read them.
+- Bytes go out as they were stored, checked against their name by whoever read them; of what is withheld goes out what
+  the redaction names instead.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from domain.codec import canonical
 from domain.ids import Sha256, TenantId
+from projections.shown import masked_body
 from replay_ui.player.aligning import aligned_bytes
 from replay_ui.player.manifest import CHUNK_SIZE, FrameEntry, GuardReading, Header, chunk_bytes, header_of
 from replay_ui.routes import Frame
 
 if TYPE_CHECKING:
     from projections.views.timeline import Entry, Timeline
+    from projections.withholding import Deletion
     from replay_ui.data import Desk
 
 
@@ -61,17 +66,37 @@ class Evidence:
             IntegrityError: the store noticed that the bytes are not what was recorded.
         """
         named = self._desk.frames(TenantId(tenant), run).get(sha256)
-        if named is None or not self._desk.blobs.has(Sha256(sha256)):
+        if named is None:
             return None
-        return Frame(self._desk.blobs.get(Sha256(sha256)), named.media_type)
+        name, inforce = Sha256(sha256), self._desk.reader.withholding(TenantId(tenant))
+        instead = inforce.frames.get(name)
+        if instead is not None and instead.request.rendition is not None:
+            rendition = instead.request.rendition
+            return Frame(self._desk.blobs.get(rendition), "image/png", withheld=rendition)
+        if not self._desk.blobs.has(name):
+            gone = inforce.deleted.get(name)
+            return None if gone is None else Frame(b"", named.media_type, deleted=_deleted(gone))
+        return Frame(self._desk.blobs.get(name), named.media_type)
 
     def event(self, tenant: str, run: str, position: int) -> bytes | None:
-        """Stored JSON of an event of this run, or None."""
+        """Stored JSON of an event of this run, or what is shown of it, or None."""
         recorded = self._desk.stored(TenantId(tenant), position)
-        return recorded.row.body if recorded is not None and recorded.envelope.run_id == run else None
+        if recorded is None or recorded.envelope.run_id != run:
+            return None
+        inforce = self._desk.reader.withholding(TenantId(tenant))
+        instead = inforce.events.get(recorded.envelope.event_id)
+        body = recorded.row.body
+        if instead is not None and instead.request.rendition is not None:
+            body = self._desk.blobs.get(instead.request.rendition)
+        return canonical(masked_body(body, inforce.masks)) if inforce.masks.stand_in(body) else body
 
     def _line(self, tenant: str, run: str) -> Timeline | None:
         return self._desk.timeline(TenantId(tenant), run)
+
+
+def _deleted(gone: Deletion) -> str:
+    day = datetime.fromtimestamp(gone.at_us // 1_000_000, UTC).date().isoformat()
+    return f"Deleted on {day} by {gone.fact.by}: {gone.fact.basis}"
 
 
 def player_entry(entry: Entry) -> FrameEntry:

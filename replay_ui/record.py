@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import sqlalchemy as sa
 
-from domain.codec import read
 from domain.ids import TenantId
 from projections import materialize
 from projections.views import ALL
@@ -42,6 +41,14 @@ _ORIGIN: Final = sa.Table(
     sa.Column("entry", sa.LargeBinary, nullable=False),
 )
 """Link of the first event of the log that the stored views were made from."""
+
+_WITHHELD: Final = sa.Table(
+    "desk_withheld",
+    _ORIGIN.metadata,
+    sa.Column("tenant", sa.String(200), primary_key=True),
+    sa.Column("events", sa.Integer, nullable=False),
+)
+"""Events about redactions and deletions when the stored views were made: they show nothing that was withheld then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +104,7 @@ class RecordDesk:
         self._lock = threading.RLock()
         self._reached: dict[str, int] = {}
         self._evidence: dict[str, int] = {}
+        self._withheld: dict[str, int] = {}
         self._answers = Answers()
 
     def __contains__(self, tenant: object) -> bool:
@@ -124,7 +132,7 @@ class RecordDesk:
             return 0
         with self._lock:
             end = self.reader.positions(tenant)
-            if tenant not in self._reached:
+            if tenant not in self._reached or self._withheld.get(tenant) != self.reader.withheld(tenant):
                 self._forget_others(tenant, end)
             if self._reached.get(tenant) != end:
                 watching = Watching(self.reader, self._notes, tenant)
@@ -136,20 +144,27 @@ class RecordDesk:
             return self._reached[tenant]
 
     def _forget_others(self, tenant: TenantId, end: int) -> None:
-        """Build views again that were kept from another record, or from a longer one."""
+        """Build views again that were kept from another or a longer record, or before something was withheld."""
+        withheld = self._withheld[tenant] = self.reader.withheld(tenant)
         first = next(self.reader.rows(tenant, limit=1), None)
         entry = first.entry_hash if first is not None else b""
         _ORIGIN.metadata.create_all(self.views)
         with self.views.begin() as connection:
             mine = _ORIGIN.c.tenant == tenant
             known = connection.execute(sa.select(_ORIGIN.c.entry).where(mine)).scalar()
+            before = connection.execute(
+                sa.select(_WITHHELD.c.events).where(_WITHHELD.c.tenant == tenant)
+            ).scalar()
             connection.execute(sa.delete(_ORIGIN).where(mine))
             connection.execute(sa.insert(_ORIGIN).values(tenant=tenant, entry=entry))
+            connection.execute(sa.delete(_WITHHELD).where(_WITHHELD.c.tenant == tenant))
+            connection.execute(sa.insert(_WITHHELD).values(tenant=tenant, events=withheld))
         places = (
             *(materialize.position(self.views, view, tenant) for view in ALL),
             self._notes.position(tenant),
         )
-        if max(places) > end or (known is not None and bytes(known) != entry):
+        other = known is not None and bytes(known) != entry
+        if max(places) > end or other or (before or 0) != withheld:
             self._notes.forget(tenant)
             materialize.rebuild(self.reader, self.views, tenant, ALL)
 
@@ -189,8 +204,7 @@ class RecordDesk:
     def _at(self, tenant: TenantId, position: int) -> Recorded | None:
         if tenant not in self or position < 1:
             return None
-        row = next(self.reader.rows(tenant, after=position - 1, limit=1), None)
-        return read(row) if row is not None and row.position == position else None
+        return self.reader.at(tenant, position)
 
     def answer(self, key: Hashable, tenant: TenantId, make: Callable[[], V]) -> Answer[V]:
         """An answer out of memory while no evidence was added since (see ``growth``)."""

@@ -53,6 +53,10 @@ class Frame(NamedTuple):
 
     content: bytes
     media_type: str
+    withheld: str = ""
+    """SHA-256 of these bytes, where parts of the screen are withheld and this is what is shown instead."""
+    deleted: str = ""
+    """When, by whom and why the bytes were deleted."""
 
 
 class FrameSource(Protocol):
@@ -150,6 +154,15 @@ class _Endpoints:
             )
         if frame is None:
             return _gone()
+        if frame.deleted:
+            headers = _PRIVATE | {"Cache-Control": "private, no-store"}
+            return PlainTextResponse(f"{frame.deleted}\n", 410, headers=headers)
+        if frame.withheld:
+            answer = _answer(
+                request, frame.content, frame.media_type, etag=frame.withheld, cache="private, no-cache"
+            )
+            answer.headers["X-Withheld"] = frame.withheld
+            return answer
         media_type = frame.media_type if frame.media_type in _PICTURES else _OCTETS
         return _answer(
             request,

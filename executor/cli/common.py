@@ -27,12 +27,16 @@ from rich.table import Table
 from domain.errors import ConfigError
 from domain.ids import TenantId
 from executor.config import Config, load_config
+from executor.privacy_config import key_path, keyring_path
+from executor.store.sealing import sealed_url
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_CONFIG = "proofreel.yaml"
 STORE_ENV = "PROOFREEL_STORE"
 BLOBS_ENV = "PROOFREEL_BLOBS"
+_NO_BLOBS = frozenset({"unused", "."})
+"""What commands say that need no blobs."""
 SHORT_CELL = 24
 """Characters up to which a table's cells are never folded."""
 
@@ -103,6 +107,14 @@ def places(store: str | None, blobs: str | None, config_path: Path | None = None
     if not blobs:
         raise ConfigError(
             "no blob store is named", remedy=f"give --blobs URL, set {BLOBS_ENV}, or use --config"
+        )
+    if config is not None and config.privacy.key and config.privacy.keyring and blobs not in _NO_BLOBS:
+        blobs = sealed_url(
+            blobs,
+            ring=keyring_path(config.privacy, folder / "proofreel.yaml", blobs),
+            key=key_path(config.privacy, folder / "proofreel.yaml").resolve(),
+            tenant=config.tenant,
+            writes=config.privacy.encrypt,
         )
     return Places(store=store, blobs=blobs)
 

@@ -275,12 +275,15 @@ def reconciled(
     file = read_settlement(
         blobs.get(newest.blob), load_profile(newest.profile), month, file_name=newest.file_name
     )
+    masks = reader.withholding(tenant).masks
+    file = masks.object(file)
     verified = check(reader, None, tenant).ok
     if views is None:
         return compare(reader.events(tenant), file, tenant=tenant, month=month, chain_verified=verified)
     engine = sa.create_engine(f"sqlite:///{views}")
     try:
-        return reconcile_stored(reader, engine, file, tenant=tenant, month=month, chain_verified=verified)
+        found = reconcile_stored(reader, engine, file, tenant=tenant, month=month, chain_verified=verified)
+        return masks.object(found)
     except sa.exc.DatabaseError as error:
         raise ConfigError(
             "is no database of views that can be used",

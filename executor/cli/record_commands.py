@@ -94,11 +94,16 @@ def fsck(
         task = f" (task {finding.task})" if finding.task else ""
         click.echo(f"{finding.code}: {where}: {finding.what}{task}")
     click.echo(
-        f"{report.events} events of {len(report.tenants)} tenants, {report.blobs} blobs, {report.claims} claims,"
-        f" {report.checkpoints} checkpoints ({_signatures(report)}): "
+        f"{report.events} events of {len(report.tenants)} tenants, {report.blobs} blobs{_deleted(report)},"
+        f" {report.claims} claims, {report.checkpoints} checkpoints ({_signatures(report)}): "
         + ("sound" if report.ok else f"{report.found} findings")
     )
     return 0 if report.ok else 1
+
+
+def _deleted(report: FsckReport) -> str:
+    """What of the blobs was deleted on record, in words; empty for nothing."""
+    return f" ({report.deleted} deleted, as the record says)" if report.deleted else ""
 
 
 def _signatures(report: FsckReport) -> str:
@@ -138,6 +143,23 @@ def keys_init(file: Path, name: str, as_json: bool) -> None:  # noqa: FBT001 - c
     from executor.store.signing import make_key
 
     _print_key(file, make_key(file, name), as_json=as_json, tenants=())
+
+
+@keys.command("privacy", epilog="Example: proofreel keys privacy ~/.proofreel/privacy.key")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@json_option
+def keys_privacy(file: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes flags by name
+    """Make the privacy key in FILE (mode 0600): salts of redactions come from it, data keys are wrapped by it.
+
+    Keep it out of the record and of backups of it. Without it, what was encrypted can't be read any more.
+    """
+    from executor.store.secret_key import make_secret
+
+    key = make_secret(file)
+    if as_json:
+        print_json({"file": str(file), "name": key.name})
+    else:
+        click.echo(f"privacy key {key.name} in {file}; name it under privacy.key in the configuration")
 
 
 @keys.command("show", epilog="Example: proofreel keys show ~/.proofreel/desk.key --tenant acme")

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from domain.errors import ConfigError, IntegrityError, WorldError
 from domain.ids import Sha256
+from domain.sealing import KEY_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -109,6 +110,46 @@ class FolderBlobs:
         """True if the blob is there (its bytes are not checked)."""
         return self._path(sha256).is_file()
 
+    def read_sealed(self, name: Sha256, key_id: str) -> bytes | None:
+        """Sealed bytes under a key, None when there are none."""
+        try:
+            return self._sealed(name, key_id).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise WorldError(f"blob {name}: {error.strerror}", remedy="mend the folder") from error
+
+    def write_sealed(self, name: Sha256, key_id: str, data: bytes) -> None:
+        """Store sealed bytes, durable before it returns."""
+        path = self._sealed(name, key_id)
+        try:
+            self._make_folder(path.parent)
+            self._write(path, data)
+        except OSError as error:
+            raise WorldError(
+                f"blob {name}: {error.strerror}", remedy="free space or mend the folder"
+            ) from error
+
+    def keys_of(self, name: Sha256) -> list[str]:
+        """Ids of the keys under which a name is kept, sorted."""
+        folder = self._path(name).parent
+        try:
+            found = [path.name.partition(".") for path in folder.iterdir()] if folder.is_dir() else []
+        except OSError as error:
+            raise WorldError(f"blob {name}: {error.strerror}", remedy="mend the folder") from error
+        return sorted(key for own, _, key in found if own == name and KEY_ID.fullmatch(key))
+
+    def sealed_names(self) -> Iterator[tuple[Sha256, str]]:
+        """Every sealed name with the id of its key."""
+        for path in self._root.glob("??/??/*.*"):
+            name, _, key_id = path.name.partition(".")
+            if _NAME.fullmatch(name) and KEY_ID.fullmatch(key_id):
+                yield Sha256(name), key_id
+
+    def _sealed(self, name: Sha256, key_id: str) -> Path:
+        path = self._path(name)
+        return path.with_name(f"{path.name}.{key_id}")
+
     def names(self) -> Iterator[Sha256]:
         """Every stored name, in no order; what a killed writer left half-written has none."""
         for path in self._root.glob("??/??/*"):
@@ -130,6 +171,10 @@ def open_blobs(url: str) -> BlobStore:
     A folder is made where it is missing. Raises ``ConfigError`` for anything else.
     """
     parts = urlsplit(url)
+    if parts.scheme == "sealed":
+        from executor.store.sealing import open_sealed  # noqa: PLC0415 - it opens plain ones itself
+
+        return open_sealed(url)
     if parts.scheme == "s3":
         from executor.store.s3 import open_s3  # noqa: PLC0415 - its client is optional
 

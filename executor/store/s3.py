@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from domain.errors import ConfigError, IntegrityError, WorldError
+from domain.sealing import KEY_ID
 from executor.store.blobs import checked, name_of_blob, valid_name
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ class BucketBlobs:
         return checked(data, sha256)
 
     def _read(self, name: Sha256) -> bytes | None:
-        key = _key(name)
+        return self._fetch(_key(name))
+
+    def _fetch(self, key: str) -> bytes | None:
         with _failures_named():
             try:
                 return bytes(self._store.get(key).bytes())
@@ -64,6 +67,32 @@ class BucketBlobs:
             except FileNotFoundError:
                 return False
         return True
+
+    def read_sealed(self, name: Sha256, key_id: str) -> bytes | None:
+        """Sealed bytes under a key, None when there are none."""
+        return self._fetch(f"{_key(name)}.{key_id}")
+
+    def write_sealed(self, name: Sha256, key_id: str, data: bytes) -> None:
+        """Store sealed bytes, durable before it returns."""
+        with _failures_named():
+            self._store.put(f"{_key(name)}.{key_id}", data)
+
+    def keys_of(self, name: Sha256) -> list[str]:
+        """Ids of the keys under which a name is kept, sorted."""
+        folder = _key(name).rpartition("/")[0]
+        return sorted(key for own, key in self._listed(folder) if own == name)
+
+    def sealed_names(self) -> Iterator[tuple[Sha256, str]]:
+        """Every sealed name with the id of its key."""
+        yield from self._listed(None)
+
+    def _listed(self, folder: str | None) -> Iterator[tuple[Sha256, str]]:
+        with _failures_named():
+            for page in self._store.list(folder):
+                for item in page:
+                    name, _, key_id = str(item["path"]).rpartition("/")[2].partition(".")
+                    if KEY_ID.fullmatch(key_id):
+                        yield valid_name(name), key_id
 
     def names(self) -> Iterator[Sha256]:
         """Every stored name, in no order; other objects under the prefix are passed over."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, cast, get_args
 
 import streamlit as st
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
@@ -31,9 +31,9 @@ _NAME: Final = "player"
 _COMPONENT: Final = f"{_PACKAGE}.{_NAME}"
 _ROOT: Final = Path(__file__).parent
 
-Verified = Literal["match", "differs", "missing", "unchecked"]
+Verified = Literal["match", "differs", "missing", "unchecked", "withheld", "deleted"]
 """What the browser found when it hashed the bytes that it shows."""
-_VERIFIED: Final[frozenset[str]] = frozenset({"match", "differs", "missing", "unchecked"})
+_VERIFIED: Final[frozenset[str]] = frozenset(get_args(Verified))
 
 
 class PlayerState(NamedTuple):

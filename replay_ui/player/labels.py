@@ -65,6 +65,8 @@ ENGLISH: Final[Mapping[str, str]] = {
     "hash_differs": "Hash differs from the record: these bytes are not what was recorded",
     "hash_missing": "Frame not available: withheld, removed or out of reach",
     "hash_unchecked": "Hash not checked: the browser checks hashes on HTTPS or localhost only",
+    "hash_withheld": "Parts withheld: this is the rendition that is on record",
+    "hash_deleted": "Deleted: the bytes are gone, their hash stays on record",
     "undecodable": "These bytes are not a picture that can be shown.",
     "manifest_failed": "The run could not be loaded ({reason}). Reload the page to try again.",
     "panel_verdict": "Verdict",

@@ -85,7 +85,9 @@ def test_what_says_who_acted_on_what_is_never_withheld() -> None:
     ):
         assert not fields.may_be_withheld(pointer, value), pointer
     assert fields.may_be_withheld("/data/title", "Bill of Li Na")
-    assert fields.may_be_withheld("/data/found/extra/contact", "li.na@example.com")
+    assert fields.may_be_withheld("/data/found/extra/contact_id", "li.na@example.com")
+    assert fields.may_be_withheld("/data/differences/handled.status", "paid to Li Na")
+    assert fields.may_be_withheld("/data/intent/counterparty_id", "C-100-7")
 
 
 _JSON = st.recursive(

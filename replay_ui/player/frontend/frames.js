@@ -10,11 +10,14 @@ const hex = (buffer) => Array.from(new Uint8Array(buffer), (b) => b.toString(16)
 
 async function fetchFrame(url, sha256, signal) {
   const response = await fetch(url, { credentials: "same-origin", signal });
+  if (response.status === 410) return { bitmap: null, verified: "deleted", computed: "", said: await response.text() };
   if (response.status === 422) return { bitmap: null, verified: "differs", computed: "" };
   if (!response.ok) return { bitmap: null, verified: "missing", computed: "" };
   const bytes = await response.arrayBuffer();
   const computed = crypto.subtle ? hex(await crypto.subtle.digest("SHA-256", bytes)) : "";
-  const verified = !computed ? "unchecked" : computed === sha256 ? "match" : "differs";
+  const instead = response.headers.get("x-withheld"); // parts are withheld: this is the rendition on record
+  const good = instead ? "withheld" : "match";
+  const verified = !computed ? "unchecked" : computed === (instead ?? sha256) ? good : "differs";
   let bitmap = null;
   try {
     const blob = new Blob([bytes], { type: response.headers.get("content-type") ?? "" });

@@ -17,6 +17,8 @@ const BADGE = {
   differs: ["failed", "hash_differs"],
   missing: ["unknown", "hash_missing"],
   unchecked: ["unknown", "hash_unchecked"],
+  withheld: ["stopped", "hash_withheld"],
+  deleted: ["unknown", "hash_deleted"],
 };
 
 export function hashBadge(verified, labels) {

@@ -84,7 +84,8 @@ export class Stage {
     this.node.classList.toggle("pr-bad", frame.verified === "differs");
     this.note.hidden = bitmap !== null;
     this.nameBoxes();
-    this.note.textContent = frame.verified === "missing" ? this.labels.hash_missing : this.labels.undecodable;
+    const absent = frame.verified === "missing" ? this.labels.hash_missing : this.labels.undecodable;
+    this.note.textContent = frame.said?.trim() || absent;
     this.layout();
   }
 
