@@ -17,6 +17,7 @@ from domain.errors import WorldError
 from domain.policy import ReadbackSource
 from domain.values import BusinessState, to_minor
 from executor.config import Secret
+from executor.filling import in_path
 from executor.holds import HOLD
 from executor.readback import Missing
 from executor.tools.base import LoginForm
@@ -62,14 +63,14 @@ class DetailReadback:
         """The bill as the page shows it now; ``Missing`` when there is none, ``WorldError`` when unreadable."""
         try:
             page = self._opened()
-            response = page.goto(self._where.url.format(bill_id=bill_id))
+            response = page.goto(in_path(self._where.url, bill_id=bill_id))
             if response is not None and response.status == HTTPStatus.NOT_FOUND:
                 raise Missing(f"{self.account} finds no detail page of {bill_id}")
             if response is not None and response.status >= HTTPStatus.BAD_REQUEST:
                 raise WorldError(f"the detail page of {bill_id} answers {response.status} to {self.account}")
             if self._form.url.rstrip("/") in page.url:
                 self._log_in(page)
-                page.goto(self._where.url.format(bill_id=bill_id))
+                page.goto(in_path(self._where.url, bill_id=bill_id))
             return self._state(page)
         except PlaywrightError as error:
             raise WorldError(f"the detail page of {bill_id} can't be read: {_first_line(error)}") from None

@@ -17,6 +17,7 @@ from domain.errors import ConfigError
 from domain.ids import RunId, TaskId, TenantId
 from domain.policy import ActionRule
 from domain.values import Intent, to_minor
+from executor.filling import wrong_with_id
 from executor.yaml_source import load_yaml
 
 _NAMESPACE = uuid.UUID("6f1d7c0e-52a5-5c4e-9d0a-2b1f6f6a7c11")
@@ -106,9 +107,16 @@ def _order(raw: _Batch, number: int, item: _Order, rules: dict[str, ActionRule],
             file=file,
             remedy="correct it",
         )
-    if not item.bill or not _MONTH.fullmatch(item.month):
+    unusable = wrong_with_id(item.bill)
+    if unusable:
         raise ConfigError(
-            f"order {number} ({item.bill}) needs a bill and a month, and has month {item.month!r}",
+            f"order {number} ({ascii(item.bill[:40])[1:-1]}) names a bill whose id {unusable}",
+            file=file,
+            remedy="correct it",
+        )
+    if not _MONTH.fullmatch(item.month):
+        raise ConfigError(
+            f"order {number} ({item.bill}) has month {item.month!r}",
             file=file,
             remedy="write the month as 2026-11",
         )

@@ -20,6 +20,7 @@ from domain.events.evidence import ReadbackPhase
 from domain.policy import ReadbackSource
 from domain.values import BusinessState, Intent
 from executor.config import Secret
+from executor.filling import in_path
 from executor.holds import HOLD, PASSED, HoldMap, hold_difference, holds_of
 
 READ_TIMEOUT_S = 5.0
@@ -168,7 +169,7 @@ class ApiReadback:
 
     def read(self, bill_id: str) -> BusinessState:
         """See ``Readback``."""
-        answer = self._session.get(self._path.format(bill_id=bill_id))
+        answer = self._session.get(in_path(self._path, bill_id=bill_id))
         try:
             return state_of(answer.json(), self._keys)
         except SHAPE_ERRORS as error:

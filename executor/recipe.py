@@ -18,6 +18,7 @@ import msgspec
 from domain.errors import ConfigError
 from domain.policy import ActionRule, ReadbackSource, RungName
 from domain.values import Intent, Verdict
+from executor.filling import in_selector
 from executor.holds import HoldMap
 from executor.readback import JsonMap
 from executor.recipe_checks import refuse_contradictions
@@ -334,9 +335,9 @@ class Recipe(_Strict, frozen=True, kw_only=True):
         assert section.do is not None, "a goto is no step of a tool"  # noqa: S101 - checked when the recipe is read
         return Step(
             kind=section.do,
-            selectors=tuple(selector.format(**fill) for selector in section.selectors),
+            selectors=tuple(in_selector(selector, fill) for selector in section.selectors),
             label=labels[section.label] if section.label else "",
-            onto=tuple(selector.format(**fill) for selector in section.onto),
+            onto=tuple(in_selector(selector, fill) for selector in section.onto),
             text=section.text.format(**fill),
             writes=section.writes,
             irreversible=section.writes and irreversible,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from domain.errors import ConfigError
+from executor.filling import is_css
 
 if TYPE_CHECKING:
     from executor.recipe import Recipe, StepSection, VisionSection
@@ -93,6 +94,13 @@ def _refuse_unknown_placeholders(
     step: StepSection, number: int, name: str, labels: Mapping[str, str], file: str
 ) -> None:
     fill = dict.fromkeys((*_PLACEHOLDERS, *labels), "x")
+    for selector in (*step.selectors, *step.onto):
+        if not is_css(selector) and any(f"{{{place}}}" in selector for place in _PLACEHOLDERS):
+            raise ConfigError(
+                f"step {number} of {name} has {selector!r}, in which the order's own text can't be escaped",
+                file=file,
+                remedy="write it as CSS, where it can: tr[data-id='{bill_id}']",
+            )
     for text in (*step.selectors, *step.onto, step.text, step.goto):
         try:
             text.format(**(fill if not step.goto else {"bill_id": "x"}))

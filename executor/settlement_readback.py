@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from domain.errors import ConfigError, WorldError
 from domain.policy import ReadbackSource
 from domain.values import BusinessState
+from executor.filling import in_path
 from executor.readback import HttpSession, Readback
 
 
@@ -73,7 +74,7 @@ class SettlementReadback:
     def read(self, bill_id: str) -> BusinessState:
         """The bill as the month's file has it; ``WorldError`` when the file decides nothing."""
         month = self._bills.read(bill_id).month
-        path = self._path.format(month=month)
+        path = in_path(self._path, month=month)
         data = self._session.get(path).content
         try:
             parsed = self._parse(data, month)

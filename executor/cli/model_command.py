@@ -14,6 +14,7 @@ from domain.errors import ConfigError
 from domain.ids import PrincipalId, RunId, TaskId, TenantId
 from domain.run import Limits
 from domain.values import Intent, to_minor
+from executor.filling import wrong_with_id
 from executor.models.base import SafetyCheck
 from executor.models.conversation import Acknowledge, Conversation
 from executor.models.registry import PROVIDERS, Chosen, choose, price_of
@@ -179,6 +180,8 @@ def _order(kit: Kit, ask: ModelAsk) -> WorkOrder:
             f"there is no action {ask.action!r}", remedy=f"known actions: {', '.join(sorted(kit.rules))}"
         )
     bill = str(ask.bill)
+    if unusable := wrong_with_id(bill):
+        raise ConfigError(f"--bill {ascii(bill[:40])[1:-1]}: the id {unusable}", remedy="correct it")
     own = (ask.counterparty, ask.amount, ask.currency, ask.month)
     if any(own) and not all(own):
         raise ConfigError(

@@ -12,11 +12,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from email.parser import BytesParser
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 
 from domain.values import Check, Intent
+from executor.filling import in_path, segments
 from executor.guards import intent as intents
 from executor.guards.script import PRIVATE_NAMES
 from executor.tools.base import RequestRule
@@ -98,7 +99,7 @@ def _parts(content_type: str, body: bytes) -> Iterable[tuple[str, str]]:
 def expected_path(rule: RequestRule, intent: Intent) -> str:
     """The path that the rule allows for this intent."""
     code = rule.fields.action_codes.get(intent.action, intent.action)
-    return rule.path.format(bill_id=quote(intent.bill_id, safe=""), action=quote(code, safe=""))
+    return in_path(rule.path, bill_id=intent.bill_id, action=code)
 
 
 def judge_request(
@@ -121,7 +122,7 @@ def judge_request(
         )
     wrong: list[intents.Mismatch] = []
     path = expected_path(rule, intent)
-    if (seen.method, seen.path) != (rule.method, path):
+    if seen.method != rule.method or segments(seen.path) != segments(path):
         wrong.append(intents.Mismatch("request", f"{rule.method} {path}", seen.name()))
     if before >= rule.count:
         wrong.append(intents.Mismatch("requests", str(rule.count), str(before + 1)))

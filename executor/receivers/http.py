@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from domain.errors import WorldError
+from executor.filling import in_path
 from executor.readback import HttpSession
 from executor.receivers.base import Record
 
@@ -77,7 +78,7 @@ class PortalReceiver:
 
     def records(self) -> tuple[Record, ...]:
         """See ``Receiver``."""
-        path = f"/api/bills/{self._bill_id}"
+        path = in_path("/api/bills/{bill_id}", bill_id=self._bill_id)
         bill = _json(self._session, path)
         listed = _rows(_json(self._session, "/api/bills", bill_id=self._bill_id).get("bills"), "/api/bills")
         shown = [row.get("status") for row in listed if row.get("id") == self._bill_id]

@@ -18,6 +18,7 @@ from domain.budgets import exceeded
 from domain.errors import WorldError
 from domain.ids import Sha256
 from domain.values import Check, FrameRef, format_minor
+from executor.filling import in_path
 from executor.guards.base import first_stop
 from executor.models.base import Reply, Screen, Turn, screen_of
 from executor.models.conversation import Acknowledge, Conversation, Stopped
@@ -114,7 +115,7 @@ class ModelRunner:
     # -- the talk --------------------------------------------------------------------------------
 
     def _run(self, job: Job, hands: PointingHands, talk: Conversation) -> Ended:
-        hands.goto(self._kit.origin + self._drive.start.format(bill_id=job.intent.bill_id))
+        hands.goto(self._kit.origin + in_path(self._drive.start, bill_id=job.intent.bill_id))
         self._drive.done.begin()
         look = self._book.observe(job, hands)
         state = LoopState(look=look, screen=self._screen(look), began_us=self._kit.clock.now_us())

@@ -18,6 +18,7 @@ from domain.events.action import Phase
 from domain.idempotency import action_digest
 from domain.ids import ActionId
 from domain.values import Check, FrameRef, Intent
+from executor.filling import in_path
 from executor.guards import texts
 from executor.recipe import StepSection
 from executor.runtime.jobs import FATAL, Ended, Job, outcome_of
@@ -67,7 +68,7 @@ class StepRunner:
         ended = Ended(how="done")
         for section in job.action.steps:
             if section.goto:
-                self._hands.goto(self._kit.origin + section.goto.format(bill_id=job.intent.bill_id))
+                self._hands.goto(self._kit.origin + in_path(section.goto, bill_id=job.intent.bill_id))
                 self._look = None
                 continue
             ended = self._step(job, section)

@@ -21,6 +21,7 @@ import orjson
 from domain.ids import Sha256
 from domain.values import Check, Intent, Verdict
 from executor.config import Secret
+from executor.filling import in_path
 from executor.guards.request_rules import expected_path, read_request
 from executor.readback import SHAPE_ERRORS, JsonMap, Missing, state_of
 from executor.tools.base import Performed, RequestRule
@@ -74,7 +75,7 @@ class ApiCaller:
         """See ``Caller``."""
         began = time.perf_counter_ns()
         self._log_in()
-        path = self._shape.read_path.format(bill_id=quote(bill_id, safe=""))
+        path = in_path(self._shape.read_path, bill_id=bill_id)
         answer = self._ask(self._client.build_request("GET", path))
         if answer.status_code == HTTPStatus.NOT_FOUND:
             raise self._not_found(answer, bill_id, path)
