@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from domain.codec import canonical
+from domain.events import TraceAttached
 from domain.ids import Sha256, TenantId
 from projections.shown import masked_body
 from replay_ui.player.aligning import aligned_bytes
@@ -89,6 +90,28 @@ class Evidence:
         if instead is not None and instead.request.rendition is not None:
             body = self._desk.blobs.get(instead.request.rendition)
         return canonical(masked_body(body, inforce.masks)) if inforce.masks.stand_in(body) else body
+
+    def trace(self, tenant: str, run: str, position: int) -> bytes | None:
+        """The browser's trace that an event of this run attached, or None.
+
+        A trace shows what screens and events show, so a task of which any is withheld shows no trace.
+        """
+        recorded = self._desk.stored(TenantId(tenant), position)
+        if (
+            recorded is None
+            or recorded.envelope.run_id != run
+            or not isinstance(recorded.event, TraceAttached)
+        ):
+            return None
+        inforce = self._desk.reader.withholding(TenantId(tenant))
+        beside = list(self._desk.reader.stream(TenantId(tenant), recorded.row.stream))
+        screens = {frame.sha256 for one in beside for frame in one.envelope.frames}
+        told = {one.envelope.event_id for one in beside}
+        if not (screens.isdisjoint(inforce.frames) and told.isdisjoint(inforce.events)):
+            return None
+        return (
+            self._desk.blobs.get(recorded.event.blob) if self._desk.blobs.has(recorded.event.blob) else None
+        )
 
     def _line(self, tenant: str, run: str) -> Timeline | None:
         return self._desk.timeline(TenantId(tenant), run)

@@ -1,4 +1,4 @@
-"""Our own HTTP routes: manifests, frames and stored events of a run.
+"""Our own HTTP routes: manifests, frames, stored events and traces of a run.
 
 Rules enforced here:
 
@@ -85,9 +85,21 @@ class FrameSource(Protocol):
     def event(self, tenant: str, run: str, position: int) -> bytes | None:
         """Stored JSON of the event at ``position`` of the tenant's log, or None."""
 
+    def trace(self, tenant: str, run: str, position: int) -> bytes | None:
+        """The browser's trace that the event at ``position`` attached, or None.
+
+        Raises:
+            IntegrityError: as for a frame.
+        """
+
 
 def _gone() -> Response:
     return PlainTextResponse("Not found\n", 404, headers=_PRIVATE | {"Cache-Control": "private, no-store"})
+
+
+def _damaged() -> Response:
+    text = "The stored bytes are not what was recorded\n"
+    return PlainTextResponse(text, 422, headers=_PRIVATE | {"Cache-Control": "private, no-store"})
 
 
 def _number(text: str) -> int | None:
@@ -140,6 +152,26 @@ class _Endpoints:
         event = self._source.event(request.path_params["tenant"], request.path_params["run"], position)
         return _gone() if event is None else _growing(request, event)
 
+    def trace(self, request: Request) -> Response:
+        position = _number(request.path_params["position"])
+        if position is None:
+            return _gone()
+        try:
+            trace = self._source.trace(request.path_params["tenant"], request.path_params["run"], position)
+        except IntegrityError:
+            return _damaged()
+        if trace is None:
+            return _gone()
+        answer = _answer(
+            request,
+            trace,
+            "application/zip",
+            etag=hashlib.sha256(trace).hexdigest(),
+            cache="private, no-store",
+        )
+        answer.headers["Content-Disposition"] = f'attachment; filename="trace-{position}.zip"'
+        return answer
+
     def frame(self, request: Request) -> Response:
         sha256 = request.path_params["sha256"]
         if not _SHA256.fullmatch(sha256):
@@ -147,11 +179,7 @@ class _Endpoints:
         try:
             frame = self._source.frame(request.path_params["tenant"], request.path_params["run"], sha256)
         except IntegrityError:
-            return PlainTextResponse(
-                "The stored bytes are not what was recorded\n",
-                422,
-                headers=_PRIVATE | {"Cache-Control": "private, no-store"},
-            )
+            return _damaged()
         if frame is None:
             return _gone()
         if frame.deleted:
@@ -209,4 +237,5 @@ def evidence_routes(source: FrameSource, access: Access, openings: Openings) -> 
         Route("/frames/{tenant}/{run}/{sha256}", guarded(endpoints.frame)),
         Route("/aligned/{tenant}/{run}/{other}.json", guarded(endpoints.aligned)),
         Route("/events/{tenant}/{run}/{position}.json", guarded(endpoints.event)),
+        Route("/traces/{tenant}/{run}/{position}.zip", guarded(endpoints.trace)),
     ]

@@ -22,12 +22,14 @@ class RunUrls(NamedTuple):
     """Add ``/{sha256}``."""
     events: str
     """Add ``/{position}.json``."""
+    traces: str
+    """Add ``/{position}.zip``."""
 
 
 def run_urls(tenant: str, run: str) -> RunUrls:
     """Addresses of one run."""
     place = f"{quote(tenant, safe='')}/{quote(run, safe='')}"
-    return RunUrls(f"/manifest/{place}", f"/frames/{place}", f"/events/{place}")
+    return RunUrls(f"/manifest/{place}", f"/frames/{place}", f"/events/{place}", f"/traces/{place}")
 
 
 def aligned_url(tenant: str, run: str, other: str) -> str:

@@ -174,6 +174,15 @@ def write_card(view: View, write: WriteEvidence) -> Card:
         Fact(label=words("key"), line=(text(write.key, "mono"),) if write.key else none),
         Fact(label=words("digest"), line=(text(write.digest[:16], "mono", tip=write.digest),)),
     ]
+    if write.trace:
+        href = f"{run_urls(view.tenant, write.run_id).traces}/{write.trace_position}.zip"
+        opens = text(words("chain.trace_is", command="playwright show-trace"), "quiet")
+        facts.append(
+            Fact(
+                label=words("chain.trace"),
+                line=(text(write.trace[:16], "mono", href=href, tip=write.trace), opens),
+            )
+        )
     if write.toast:
         facts.append(Fact(label=words("chain.toast"), line=(text(f"“{write.toast}”"),)))
     pictures = (

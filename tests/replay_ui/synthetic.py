@@ -182,6 +182,9 @@ class SyntheticSource:
             raise IntegrityError("bytes differ", where=f"blob {sha256}")
         return self._frames.get((tenant, run), {}).get(sha256)
 
+    def trace(self, tenant: str, run: str, position: int) -> bytes | None:
+        return None
+
     def event(self, tenant: str, run: str, position: int) -> bytes | None:
         entries = self._entries.get((tenant, run), [])
         found = next((e for e in entries if e.position == position), None)

@@ -17,7 +17,7 @@ from replay_ui.asgi import layers
 from replay_ui.openings import Openings
 from replay_ui.player.manifest import CHUNK_SIZE, COLUMNS, Header
 from replay_ui.roles import Viewer
-from replay_ui.routes import Frame, evidence_routes
+from replay_ui.routes import Frame, FrameSource, evidence_routes
 from tests.replay_ui.synthetic import SyntheticSource, draw, entry
 
 N: Final = CHUNK_SIZE + 3
@@ -42,7 +42,7 @@ def source() -> SyntheticSource:
 
 
 def client_of(
-    source: SyntheticSource, access: Access, openings: Openings | None = None, **options: object
+    source: FrameSource, access: Access, openings: Openings | None = None, **options: object
 ) -> TestClient:
     app = Starlette(routes=evidence_routes(source, access, openings or Openings()), middleware=layers(access))
     settings: dict[str, object] = {"base_url": "http://127.0.0.1:8501", "client": ("127.0.0.1", 50000)}
