@@ -17,6 +17,8 @@ from domain.codec import canonical
 from domain.events import TraceAttached
 from domain.ids import Sha256, TenantId
 from projections.shown import masked_body
+from replay_ui.i18n import LANGUAGES, Words
+from replay_ui.phrases import ENGLISH
 from replay_ui.player.aligning import aligned_bytes
 from replay_ui.player.manifest import CHUNK_SIZE, FrameEntry, GuardReading, Header, chunk_bytes, header_of
 from replay_ui.routes import Frame
@@ -40,16 +42,16 @@ class Evidence:
             line = self._line(tenant, run)
             if line is None:
                 return None
-            entries = [player_entry(entry) for entry in line.entries]
-            return header_of(entries, tenant=tenant, run=run, mode=line.mode, title=line.title)
+            return header_of(line.entries, tenant=tenant, run=run, mode=line.mode, title=line.title)
 
         return self._desk.answer(("header", run), TenantId(tenant), made).value
 
-    def chunk(self, tenant: str, run: str, k: int) -> bytes | None:
-        """Chunk ``k``, or None."""
+    def chunk(self, tenant: str, run: str, k: int, language: str = "") -> bytes | None:
+        """Chunk ``k``, in a language of the desk or else in the record's own; or None."""
         line = self._line(tenant, run)
         part = () if line is None else line.entries[k * CHUNK_SIZE : (k + 1) * CHUNK_SIZE]
-        return chunk_bytes([player_entry(entry) for entry in part], k) if part else None
+        words = Words(language) if language in LANGUAGES and language != ENGLISH else None
+        return chunk_bytes([player_entry(entry, words) for entry in part], k) if part else None
 
     def aligned(self, tenant: str, run: str, other: str) -> bytes | None:
         """Which frames of ``other`` stand beside those of ``run``, or None."""
@@ -122,8 +124,11 @@ def _deleted(gone: Deletion) -> str:
     return f"Deleted on {day} by {gone.fact.by}: {gone.fact.basis}"
 
 
-def player_entry(entry: Entry) -> FrameEntry:
-    """An entry of the timeline as a column of the player's manifest."""
+def player_entry(entry: Entry, words: Words | None = None) -> FrameEntry:
+    """An entry of the timeline as a column of the player's manifest, in other words than the record's where given."""
     plain = {name: getattr(entry, name) for name in FrameEntry.__struct_fields__}
     plain["guards"] = tuple(GuardReading(**asdict(reading)) for reading in entry.guards)
+    if words is not None:
+        plain["summary"] = words.said(entry.summary)
+        plain["verdict"] = words.of("verdict", entry.verdict) if entry.verdict else ""
     return FrameEntry(**plain)

@@ -4,8 +4,8 @@ Rules enforced here:
 
 - Every word of ours comes from a table in ``texts/``; a page has none of its own. Tables are complete: a key that one
   language lacks fails a test, and a key that no table has fails the page.
-- What the record or an audited page says is never translated: sentences of evidence, labels of the target system and
-  names stay as they were recorded.
+- What people, an audited page or the target system say is never translated: it stays as it was recorded. Sentences of
+  ours about the record are said in the reader's language, with their values as they are (``phrases``).
 - Closed vocabularies (verdicts, states, causes) have a word in each language; the recorded code stays beside it as a
   hint, because it is what people search for.
 """
@@ -18,6 +18,8 @@ from importlib import resources
 from typing import Final
 
 import yaml
+
+from replay_ui.phrases import say
 
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "zh": "中文", "ja": "日本語", "ko": "한국어"}
 """Code and own name of each language."""
@@ -39,6 +41,10 @@ class Words:
     def of(self, vocabulary: str, code: str) -> str:
         """Word for a recorded code; a code of a newer release is shown as it is."""
         return self._table.get(f"{vocabulary}.{code}", code.replace("_", " "))
+
+    def said(self, text: str) -> str:
+        """A sentence of ours about the record in this language; any other text as it is."""
+        return say(text, self.language)
 
     def player(self) -> dict[str, str]:
         """Labels of the player in this language; empty for English, which the player has itself."""

@@ -69,8 +69,8 @@ class FrameSource(Protocol):
     def header(self, tenant: str, run: str) -> Header | None:
         """Header of the run, or None."""
 
-    def chunk(self, tenant: str, run: str, k: int) -> bytes | None:
-        """Chunk ``k`` as ``player.manifest.chunk_bytes`` writes it, or None."""
+    def chunk(self, tenant: str, run: str, k: int, language: str = "") -> bytes | None:
+        """Chunk ``k`` as ``player.manifest.chunk_bytes`` writes it, said in a language if it is known; or None."""
 
     def frame(self, tenant: str, run: str, sha256: str) -> Frame | None:
         """The stored bytes, unchanged, or None.
@@ -137,7 +137,8 @@ class _Endpoints:
         k = _number(request.path_params["k"])
         if k is None:
             return _gone()
-        chunk = self._source.chunk(request.path_params["tenant"], request.path_params["run"], k)
+        names, language = request.path_params, request.query_params.get("lang", "")
+        chunk = self._source.chunk(names["tenant"], names["run"], k, language)
         return _gone() if chunk is None else _growing(request, chunk)
 
     def aligned(self, request: Request) -> Response:

@@ -110,6 +110,7 @@ def player(  # noqa: PLR0913 - the page names each of them
     labels: Mapping[str, str] | None = None,
     link: Mapping[str, str] | None = None,
     beside: Beside | None = None,
+    language: str = "",
     key: str,
 ) -> PlayerState:
     """Show the frame player for one run and return where the viewer is.
@@ -127,6 +128,7 @@ def player(  # noqa: PLR0913 - the page names each of them
         labels: translations by the keys of ``labels.ENGLISH``.
         link: query parameters that a shared link carries besides the frame, such as ``{"run": run}``.
         beside: the player that this one moves with; each of the two names the other.
+        language: which the manifest is asked for in, such as ``zh``; empty for the record's own.
         key: identity of this player on the page; two runs side by side need two.
 
     Raises:
@@ -151,6 +153,7 @@ def player(  # noqa: PLR0913 - the page names each of them
         "link": dict(link or {}),
         "linkFrame": query_param or "frame",
         "labels": complete(labels),
+        "language": language,
         "follow": None if beside is None else beside._asdict(),
     }
     result = _renderer()(key=key, data=data, on_at_change=_noop)

@@ -24,6 +24,8 @@ from domain.errors import IntegrityError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from projections.views.timeline import Entry
+
 FORMAT_VERSION: Final = 1
 """Raised when a column changes its meaning; the player refuses a version that it doesn't know."""
 CHUNK_SIZE: Final = 500
@@ -128,7 +130,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     """In order of frames."""
 
 
-def check_entry(entry: FrameEntry, where: str) -> None:
+def check_entry(entry: FrameEntry | Entry, where: str) -> None:
     """Refuse an entry that the player could not show truthfully.
 
     Raises:
@@ -140,7 +142,7 @@ def check_entry(entry: FrameEntry, where: str) -> None:
         raise IntegrityError(f"frame size {entry.width}x{entry.height} is not a size", where=where)
 
 
-def stops_of(entries: Sequence[FrameEntry]) -> tuple[Stop, ...]:
+def stops_of(entries: Sequence[FrameEntry | Entry]) -> tuple[Stop, ...]:
     """First frame of each step in which something was stopped or failed.
 
     Neighbouring frames of one step and task are one stop; the worst tone of them colours it.
@@ -160,7 +162,7 @@ def stops_of(entries: Sequence[FrameEntry]) -> tuple[Stop, ...]:
 
 
 def header_of(
-    entries: Sequence[FrameEntry],
+    entries: Sequence[FrameEntry | Entry],
     *,
     tenant: str,
     run: str,
@@ -168,7 +170,7 @@ def header_of(
     title: str = "",
     chunk: int = CHUNK_SIZE,
 ) -> Header:
-    """Header of a run whose frames are ``entries``, in order of time.
+    """Header of a run whose frames are ``entries``, in order of time: the player's, or the timeline's as they are.
 
     Raises:
         IntegrityError: an entry is malformed.

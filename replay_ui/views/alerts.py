@@ -77,7 +77,7 @@ def letter_row(view: View, about: LettersRow, letter: Letter) -> Row:
     return row(
         cell((text(kind_of(view, letter), "strong", href=path, tip=letter.kind),), (severity,)),
         text(bill or "–", href=view.path(CHAIN, bill=bill) if bill else ""),
-        text(letter.message),
+        text(words.said(letter.message)),
         cell(*((text(name, "mono"), text(word, "quiet")) for name, word in sorted(letter.failed.items()))),
         text(f"{letter.tries:,}", "number"),
         cell(
@@ -106,7 +106,7 @@ def one(view: View, about: LettersRow, letter: Letter) -> None:
         else ()
     )
     facts = (
-        (words("why"), letter.message),
+        (words("why"), words.said(letter.message)),
         (
             words("alerts.failed"),
             "; ".join(f"{name}: {word}" for name, word in sorted(letter.failed.items())),

@@ -72,7 +72,7 @@ def history(view: View, row: CaseRow) -> tuple[Block, ...]:
             when=when(entry.at_us),
             tone=_ENTRIES.get(entry.name, "none"),
             title=(text(entry.name, "mono"), text(entry.by, "quiet"), view.stored("", entry.position)),
-            text=entry.said,
+            text=words.said(entry.said),
         )
         for entry in row.entries
     )

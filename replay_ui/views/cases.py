@@ -132,7 +132,7 @@ def approval_row(view: View, item: Pending) -> Row:
     return row(
         text(view.words("cases.approval"), "strong"),
         *about(view, item.intent, item.task_id),
-        cell(text(item.request.reason), text(item.request.rule, "mono")),
+        cell(text(view.words.said(item.request.reason)), text(item.request.rule, "mono")),
         text(item.request.requested_by, "mono"),
         due(view, item.left_us, item.request.expires_at_us),
         href=view.path(QUEUE, task=item.task_id),
@@ -145,7 +145,7 @@ def takeover_row(view: View, item: Aged) -> Row:
     return row(
         text(view.words("cases.takeover"), "strong"),
         *about(view, item.intent, item.task_id),
-        cell((view.verdict(item.item.verdict),), text(item.item.reason, "quiet")),
+        cell((view.verdict(item.item.verdict),), text(view.words.said(item.item.reason), "quiet")),
         text(owner, "mono") if owner else text(view.words("queue.nobody"), "quiet"),
         due(view, item.left_us, item.item.due_at_us),
         href=view.path(QUEUE, task=item.task_id),

@@ -269,7 +269,7 @@ def entry(view: View, item: ChainItem, verdict: str, *, new_day: bool) -> Item:
         when=f"{when(item.at_us)[:10]}\n{clock(item.at_us)}" if new_day else clock(item.at_us),
         tone=tone,
         title=tuple(title),
-        text=item.sentence,
+        text=view.words.said(item.sentence),
         foot=tuple(foot),
         thumbs=view.thumbs(item.run_id, item.position, item.frames),
     )

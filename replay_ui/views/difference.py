@@ -104,8 +104,9 @@ def card(view: View, found: Break, finding: Finding) -> Card:
     )
     facts = [Fact(label=words("responsible"), line=who)]
     if finding.reason:
-        facts.append(Fact(label=words("month.undecided"), line=(text(finding.reason.replace("_", " ")),)))
-    blocks: list[Block] = [Lines(items=((text(finding.summary),),)), Facts(items=tuple(facts))]
+        why = text(words.of("undecided", finding.reason), tip=finding.reason)
+        facts.append(Fact(label=words("month.undecided"), line=(why,)))
+    blocks: list[Block] = [Lines(items=((text(words.said(finding.summary)),),)), Facts(items=tuple(facts))]
     if finding.decisive:
         blocks.append(Heading(text=words("month.decisive"), level=3))
         blocks.append(evidence_table(view, found, finding.decisive))
@@ -133,7 +134,7 @@ def evidence_table(view: View, found: Break, items: Iterable[Evidence]) -> Block
 def evidence_row(view: View, found: Break, item: Evidence) -> Row:
     """One piece of evidence."""
     place = cell((place_of(view, item), text(item.name, "mono")))
-    return row(place, text(item.sentence), cell(links(view, found, item)))
+    return row(place, text(view.words.said(item.sentence)), cell(links(view, found, item)))
 
 
 def place_of(view: View, item: Evidence) -> Span:
@@ -182,8 +183,8 @@ def counter_table(view: View, found: Break, items: Iterable[CounterEvidence]) ->
     )
     rows = [
         row(
-            text(item.looked_for),
-            text(item.where, "quiet"),
+            text(words.said(item.looked_for)),
+            text(words.said(item.where), "quiet"),
             cell(
                 (
                     chip(words("month.is_there"), "stopped")

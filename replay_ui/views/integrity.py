@@ -28,6 +28,7 @@ from replay_ui.components.blocks import (
 from replay_ui.components.sheet import sheet
 from replay_ui.integrity import Checked, Standing, Vouched, check, standing
 from replay_ui.views.common import PAGE_ROWS, View
+from replay_ui.views.withheld import withheld
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,7 +60,7 @@ def page(view: View) -> None:
             progress=progress,
         )
         st.rerun()
-    sheet((*checked(view, found), *checkpoints(view, found)), key="integrity")
+    sheet((*checked(view, found), *checkpoints(view, found), *withheld(view)), key="integrity")
 
 
 def figures(view: View, found: Standing) -> Tiles:

@@ -175,7 +175,7 @@ def event_row(view: View, place: Place, reasons: list[str]) -> Row:
         cell((view.stored(place.run_id, place.position), text(place.name, "mono"))),
         moment(place.at_us),
         text(place.bill_id or "–", "strong", href=path),
-        text(place.sentence, "quiet"),
+        text(view.words.said(place.sentence), "quiet"),
         text(why or "–"),
         text(place.principal, "mono"),
         href=path,

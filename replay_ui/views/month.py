@@ -134,7 +134,7 @@ def warnings(view: View, result: Reconciliation) -> Iterable[Block]:
     else:
         yield Note(text=words("month.chain_broken"), detail=words("month.chain_broken_do"), tone="failed")
     for finding in result.file_findings:
-        yield Note(text=words("month.file_finding"), detail=finding.what, tone="stopped")
+        yield Note(text=words("month.file_finding"), detail=words.said(finding.what), tone="stopped")
 
 
 def differences(view: View, item: Import, result: Reconciliation) -> None:
@@ -199,7 +199,7 @@ def break_row(view: View, item: Import, found: Break) -> Row:
         text(money(found.amount_minor, found.currency, signed=True), "number"),
         cell(*causes),
         cell(*(responsible(view, finding.responsible, finding.party) for finding in found.findings)),
-        cell(*(text(finding.summary, "quiet") for finding in found.findings)),
+        cell(*(text(words.said(finding.summary), "quiet") for finding in found.findings)),
         href=path,
     )
 

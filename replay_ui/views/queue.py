@@ -112,7 +112,7 @@ def approvals(view: View, asked: Sequence[Pending]) -> tuple[Block, ...]:
         rows.append(
             row(
                 *first.cells,
-                cell(text(item.request.reason), text(item.request.rule, "mono")),
+                cell(text(words.said(item.request.reason)), text(item.request.rule, "mono")),
                 text(item.request.requested_by, "mono"),
                 cell(
                     due(view, item.left_us),
@@ -161,7 +161,7 @@ def takeover_row(view: View, item: Aged) -> Row:
     return row(
         *first.cells,
         cell((chip(words.of("severity", asked.severity), SEVERITY_TONES.get(asked.severity, "none")),)),
-        cell((view.verdict(asked.verdict),), text(asked.reason, "quiet")),
+        cell((view.verdict(asked.verdict),), text(words.said(asked.reason), "quiet")),
         text(asked.owner, "mono") if asked.owner else text(words("queue.nobody"), "quiet"),
         text(span_of_time(item.age_us), "number"),
         limit,
@@ -206,7 +206,7 @@ def approve(view: View, item: Pending) -> None:
     bound = asked_for(
         view,
         intent,
-        (words("queue.reason"), text(f"{item.request.reason} ({item.request.rule})")),
+        (words("queue.reason"), text(f"{words.said(item.request.reason)} ({item.request.rule})")),
         (words("queue.asked_by"), text(item.request.requested_by, "mono")),
         (words("queue.expires"), text(when(item.request.expires_at_us), "number")),
     )
@@ -247,7 +247,7 @@ def take_over(view: View, item: Aged) -> None:
     bound = asked_for(
         view,
         intent,
-        (words("queue.reason"), text(item.item.reason)),
+        (words("queue.reason"), text(words.said(item.item.reason))),
         (words("queue.owner"), text(item.item.owner or words("queue.nobody"))),
         (words("queue.due"), text(when(item.item.due_at_us), "number")),
     )

@@ -124,6 +124,7 @@ def second(view: View, run: str, beside: str) -> None:
         chunk=CHUNK_SIZE,
         link={"tenant": view.tenant, "run": run},
         labels=view.words.player(),
+        language=view.words.language,
         beside=Beside(
             run_urls(view.tenant, beside).manifest, aligned_url(view.tenant, beside, run), ask=True
         ),
@@ -161,6 +162,7 @@ def replayed(view: View, run: str, frames: int, beside: str | None = None) -> No
         query_param="frame",
         link={"tenant": view.tenant, "run": run},
         labels=view.words.player(),
+        language=view.words.language,
         beside=other,
         key=f"player-{view.tenant}-{run}",
     )
@@ -178,7 +180,7 @@ def about(view: View, run: RunRow) -> tuple[Block, ...]:
     ]
     blocks: list[Block] = [Facts(items=tuple(facts))]
     if run.stopped_by:
-        blocks.append(Note(text=words("replay.stopped"), detail=run.stopped_by, tone="stopped"))
+        blocks.append(Note(text=words("replay.stopped"), detail=words.said(run.stopped_by), tone="stopped"))
     return tuple(blocks)
 
 
@@ -212,7 +214,7 @@ def task_row(view: View, run: RunRow, task: TaskRow, frame: int | None) -> Row:
     jump = "" if frame is None else view.path(REPLAY, run=run.run_id, frame=frame_to_query(frame))
     wanted = cell(
         (text(words.of("action", task.action)), text(intent.counterparty if intent else "", "quiet")),
-        (text(task.refusal, "quiet"),) if task.refusal else (),
+        (text(words.said(task.refusal), "quiet"),) if task.refusal else (),
     )
     verdicts = tuple(view.verdict(code, count=count) for code, count in task.verdicts.items())
     return row(

@@ -118,7 +118,7 @@ def event_row(view: View, place: Place) -> Row:
     return row(
         moment(place.at_us),
         cell(text(place.name, "mono", href=path), (view.stored(place.run_id, place.position),)),
-        text(place.sentence),
+        text(view.words.said(place.sentence)),
         text(place.principal, "mono"),
         href=path,
     )

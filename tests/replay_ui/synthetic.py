@@ -169,7 +169,7 @@ class SyntheticSource:
     def header(self, tenant: str, run: str) -> Header | None:
         return self._headers.get((tenant, run))
 
-    def chunk(self, tenant: str, run: str, k: int) -> bytes | None:
+    def chunk(self, tenant: str, run: str, k: int, language: str = "") -> bytes | None:
         part = self._entries.get((tenant, run), [])[k * CHUNK_SIZE : (k + 1) * CHUNK_SIZE]
         return chunk_bytes(part, k) if part else None
 

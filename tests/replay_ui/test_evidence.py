@@ -57,3 +57,16 @@ def _shas(desk: Desk, run: str, tenant: str = "acme") -> list[str]:
     assert chunk is not None
     found: list[str] = msgspec.json.decode(chunk)["columns"]["sha256"]
     return found
+
+def test_a_manifest_is_said_in_the_readers_language_with_its_values_as_they_are(desk: Desk) -> None:
+    source = Evidence(desk)
+    own, said, other = (source.chunk("acme", RUN, 0, language) for language in ("", "zh", "xx"))
+    assert own is not None
+    assert said is not None
+    assert other == own
+    before, after = (msgspec.json.decode(chunk)["columns"] for chunk in (own, said))
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"summary", "verdict"}
+    assert not [one for one in after["summary"] if one in before["summary"]]
+    assert "pass" in before["verdict"]
+    assert "通过" in after["verdict"]

@@ -16,8 +16,9 @@ function end(root) {
 export default function mount(component) {
   const root = component.parentElement.querySelector(".pr-player");
   const player = living.get(root);
-  // Another run under the same key is another player.
-  if (player && player.data.manifest === component.data.manifest) {
+  // Another run under the same key is another player, and so is another language.
+  const same = (name) => player.data[name] === component.data[name];
+  if (player && same("manifest") && same("language")) {
     player.update(component);
   } else {
     end(root);

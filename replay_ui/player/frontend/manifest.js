@@ -11,8 +11,9 @@ async function json(url) {
 }
 
 export class Manifest {
-  constructor(url) {
+  constructor(url, language) {
     this.url = url;
+    this.query = language ? `?lang=${encodeURIComponent(language)}` : "";
     this.header = null;
     this.total = 0;
     this.size = 1;
@@ -61,7 +62,7 @@ export class Manifest {
   chunk(k) {
     const known = this.pending.get(k);
     if (known) return known;
-    const promise = json(`${this.url}/${k}.json`).then(
+    const promise = json(`${this.url}/${k}.json${this.query}`).then(
       (chunk) => {
         this.ready.set(k, chunk);
         this.onchunk();

@@ -20,7 +20,7 @@ const REST_MS = 250;
 export class Player {
   constructor(root, { data, setStateValue }) {
     Object.assign(this, { root, data, setStateValue, labels: data.labels });
-    this.manifest = new Manifest(data.manifest);
+    this.manifest = new Manifest(data.manifest, data.language);
     this.frames = new FrameStore(data.frames);
     this.want = -1;
     this.shown = -1;

@@ -193,6 +193,24 @@ def test_each_page_is_there_in_each_language(opened: Desk, path: str, language: 
     assert page.title[0].value != show(path).title[0].value
 
 
+@pytest.mark.parametrize("language", ["zh", "ja", "ko"])
+def test_evidence_is_said_in_the_readers_language(opened: Desk, language: str) -> None:
+    acme = TenantId("acme")
+    (item,) = opened.imports(acme)
+    result = opened.reconciliation(acme, item.position)
+    assert result is not None
+    for found in result.breaks:
+        page = said(show("month", language, **{"break": found.id}))
+        for finding in found.findings:
+            assert finding.summary not in page
+            assert all(piece.sentence not in page for piece in finding.decisive)
+            assert all(counter.looked_for not in page for counter in finding.counter_evidence)
+    page = said(show("chain", language, bill=FAKE))
+    chain = opened.chain(acme, FAKE)
+    assert chain is not None
+    assert [entry.sentence for entry in chain.items if entry.sentence in page] == []
+
+
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("query", [{"tenant": "globex"}, {"tenant": "nobody"}])
 def test_another_tenants_name_in_the_address_shows_nothing(
