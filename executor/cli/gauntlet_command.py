@@ -290,6 +290,7 @@ def show(summaries: Sequence[ArmSummary], trials: Sequence[Trial], scenarios: Se
         ("trials", [str(one.trials) for one in summaries]),
         ("wrong effects", [one.wrong_effects.text() for one in summaries]),
         ("of those, visible before", [one.wrong_but_visible.text() for one in summaries]),
+        ("nothing wrong sent, of faults in form or request", [one.nothing_sent.text() for one in summaries]),
         ("silent failures", [one.silent_failures.text() for one in summaries]),
         ("false stops on controls", [one.false_stops.text() for one in summaries]),
         ("completion of controls", [one.benign_completion.text() for one in summaries]),

@@ -60,6 +60,8 @@ class ArmSummary:
     """Trials in which the loop itself sent something wrong."""
     wrong_but_visible: Rate
     """The same, of faults that pixels, document or request show."""
+    nothing_sent: Rate
+    """Trials of faults that only the document or the request shows, in which nothing wrong left the browser."""
     silent_failures: Rate
     false_stops: Rate
     """Benign trials with at least one stop, or without an end."""
@@ -80,6 +82,7 @@ def summarise(arm: str, trials: Sequence[Trial], scenarios: Mapping[str, Scenari
     own = [trial for trial in trials if trial.arm == arm and trial.scenario in scenarios]
     benign = [trial for trial in own if scenarios[trial.scenario].benign]
     visible = [trial for trial in own if scenarios[trial.scenario].preventable]
+    behind = [trial for trial in own if scenarios[trial.scenario].shown_by in {"document", "request"}]
     undone = [trial for trial in own if trial.rollback]
     stepped = [trial for trial in own if trial.steps]
 
@@ -91,6 +94,7 @@ def summarise(arm: str, trials: Sequence[Trial], scenarios: Mapping[str, Scenari
         trials=len(own),
         wrong_effects=rate(own, lambda trial: trial.wrong_effects > 0),
         wrong_but_visible=rate(visible, lambda trial: trial.wrong_effects > 0),
+        nothing_sent=rate(behind, lambda trial: trial.wrong_effects == 0),
         silent_failures=rate(own, lambda trial: trial.ending == "silent"),
         false_stops=rate(benign, lambda trial: trial.stops > 0 or trial.ending != "done"),
         benign_completion=rate(benign, lambda trial: trial.ending == "done"),

@@ -265,6 +265,7 @@ def test_wrong_effects_are_counted_apart_where_something_could_have_shown_them()
         1,
         1,
     )
+    assert (summary.nothing_sent.hits, summary.nothing_sent.of) == (0, 1)
     assert (summary.silent_failures.hits, summary.takeover.hits, summary.rollback_silent) == (1, 1, 1)
     assert confusion(trials, list(scenarios.values()), ("none", "ours")) == [
         ("glass-pane", "document", "", "1 SILENT 1 WRONG"),
