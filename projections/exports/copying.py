@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from domain import notes
 from domain.chain import GENESIS, body_hash, entry_hash
@@ -20,6 +23,7 @@ from projections.exports.verify.layout import Entry, PageChunks, References
 from projections.exports.withhold import LeakCheck
 from projections.exports.zipwriter import Piece, Spool
 
+_BODY = msgspec.json.Decoder(dict[str, Any])
 MAX_CURSORS = 32
 """Up to this many streams are read one by one; for more, the log is read through once."""
 
@@ -157,10 +161,10 @@ def _checked(row: StoredRow, state: _State, skeleton: Skeleton) -> tuple[Entry, 
     link = entry_hash(previous, sha256, position=row.position, recorded_at_us=row.recorded_at_us)
     leaf = skeleton.leaves[(row.position - 1) * LEAF_BYTES : row.position * LEAF_BYTES]
     state.streams[row.stream] += 1
-    raw: dict[str, Any] = json.loads(row.body.decode())
     if link != row.entry_hash or leaf[21:] != link or state.streams[row.stream] != row.version:
         what = "its bytes or its place are not as they were recorded"
-        raise IntegrityError(what, where=f"{row.tenant} event {row.position} ({raw.get('name')})")
+        raise IntegrityError(what, where=f"{row.tenant} event {row.position} ({_name_in(row.body)})")
+    raw = _BODY.decode(row.body)
     state.last[row.stream] = link
     state.count += 1
     state.recorded_at_us = row.recorded_at_us
@@ -174,3 +178,10 @@ def _checked(row: StoredRow, state: _State, skeleton: Skeleton) -> tuple[Entry, 
         event_id=raw["id"],
     )
     return entry, raw
+
+
+def _name_in(body: bytes) -> str:
+    """The name of an event whose bytes are not to be trusted."""
+    with contextlib.suppress(msgspec.DecodeError):
+        return str(_BODY.decode(body).get("name"))
+    return "unreadable"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -259,7 +260,16 @@ def test_a_checkpoint_of_another_log_is_refused(made: Made, tmp_path: Path) -> N
         export(made, tmp_path / "x.zip", extras=Extras(checkpoint=another.checkpoint()))
 
 
-def test_a_damaged_record_is_not_exported_as_evidence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("damage", "named"),
+    [
+        (lambda body: body.replace(b"acme-bot", b"acme-bat"), r"observation\.recorded"),
+        (lambda body: b"\xff" + body, "unreadable"),
+    ],
+)
+def test_a_damaged_record_is_not_exported_as_evidence(
+    tmp_path: Path, damage: Callable[[bytes], bytes], named: str
+) -> None:
     made = make(others=0)
     one = made.book.events[4]
     made.leaves(made.book.tenant)
@@ -269,15 +279,13 @@ def test_a_damaged_record_is_not_exported_as_evidence(tmp_path: Path) -> None:
         stream=one.row.stream,
         version=one.row.version,
         recorded_at_us=one.row.recorded_at_us,
-        body=one.row.body.replace(b"acme-bot", b"acme-bat"),
+        body=damage(one.row.body),
         entry_hash=one.row.entry_hash,
     )
     made.book.events[4] = type(one)(
         row=forged, envelope=one.envelope, name=one.name, schema=one.schema, event=one.event
     )
-    with pytest.raises(
-        IntegrityError, match=r"acme event 5 \(observation\.recorded\): its bytes or its place"
-    ):
+    with pytest.raises(IntegrityError, match=rf"acme event 5 \({named}\): its bytes or its place"):
         export(made, tmp_path / "x.zip")
     assert not list(tmp_path.iterdir())
 
