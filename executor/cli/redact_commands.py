@@ -31,9 +31,8 @@ from executor.runtime.system import SystemClock, SystemIds
 from executor.store.blobs import open_blobs
 from executor.store.log import open_record
 from executor.store.secret_key import load_secret
-from projections.fold import run_keys
 from projections.reading import open_reader
-from projections.views.redactions import RedactionRow, RedactionRows
+from projections.views.redactions import redaction
 
 basis_option = click.option(
     "--basis", required=True, metavar="TEXT", help="Law or policy that asks for it, kept on record."
@@ -201,11 +200,9 @@ def list_redactions(
 ) -> int:
     """Show what was asked to be withheld, and what became of it."""
     where = places(store, blobs or "unused", config_path)
-    rows: list[RedactionRow] = []
     with open_reader(where.store) as reader:
         known = one_tenant(tenant, reader.tenants(), config_path)
-        for stream in reader.streams(known, "redaction"):
-            rows += run_keys(RedactionRows(), reader.stream(known, stream)).values()
+        rows = [redaction(reader.stream(known, stream)) for stream in reader.streams(known, "redaction")]
     rows = [row for row in rows if not only_open or row.status == "requested"]
     if as_json:
         print_json({"tenant": known, "redactions": rows})
@@ -270,10 +267,10 @@ def _answer(
     blobs: str | None,
 ) -> int:
     with _redactions(config_path, store, blobs, person) as (work, who):
-        for redaction in redactions:
-            request = work.answer(who, redaction, verdict, note=note)
+        for name in redactions:
+            request = work.answer(who, name, verdict, note=note)
             word = "in force" if verdict == "approve" else "denied"
-            click.echo(f"{redaction}: {word}, {request.kind} {request.subject}")
+            click.echo(f"{name}: {word}, {request.kind} {request.subject}")
     return 0
 
 

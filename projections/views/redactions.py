@@ -5,6 +5,7 @@ Their streams are few and short, so the view is folded when somebody asks and no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -12,12 +13,11 @@ import msgspec
 from domain import events as e
 from domain.envelope import Recorded
 from domain.fields import SALT
-from projections.fold import Row
 
 Status = Literal["requested", "approved", "denied"]
 
 
-class RedactionRow(Row, frozen=True):
+class RedactionRow(msgspec.Struct, frozen=True, kw_only=True):
     """One request with its answer."""
 
     redaction: str = ""
@@ -37,52 +37,36 @@ class RedactionRow(Row, frozen=True):
     """Of the newest event about it."""
 
 
-class RedactionRows:
-    """The projection; keyed by redaction, grouped by status."""
+def redaction(events: Iterable[Recorded]) -> RedactionRow:
+    """The row of one redaction, out of the events of its stream."""
+    row = RedactionRow()
+    for recorded in events:
+        row = _apply(row, recorded)
+    return row
 
-    name = "redactions"
-    version = 1
-    row_type = RedactionRow
 
-    def key(self, recorded: Recorded) -> str | None:
-        """Id of the redaction."""
-        kind, _, name = recorded.row.stream.partition(":")
-        return name if kind == "redaction" else None
-
-    def group(self, view: RedactionRow) -> str:
-        """Where it stands."""
-        return view.status
-
-    def initial(self) -> RedactionRow:
-        """Nothing known."""
-        return RedactionRow()
-
-    def apply(self, view: RedactionRow, recorded: Recorded) -> RedactionRow:
-        """Row after one more fact."""
-        fact, at_us = recorded.event, recorded.envelope.occurred_at_us
-        name = self.key(recorded) or ""
-        view = msgspec.structs.replace(view, redaction=name, position=recorded.row.position)
-        match fact:
-            case e.RedactionRequested():
-                return msgspec.structs.replace(
-                    view,
-                    kind=fact.kind,
-                    subject=fact.subject,
-                    parts=_parts(fact),
-                    basis=fact.basis,
-                    requested_by=fact.requested_by,
-                    requested_at_us=at_us,
-                )
-            case e.RedactionApproved():
-                return msgspec.structs.replace(
-                    view, status="approved", answered_by=fact.approver, note=fact.note, answered_at_us=at_us
-                )
-            case e.RedactionDenied():
-                return msgspec.structs.replace(
-                    view, status="denied", answered_by=fact.approver, note=fact.note, answered_at_us=at_us
-                )
-            case _:
-                return view
+def _apply(row: RedactionRow, recorded: Recorded) -> RedactionRow:
+    fact, at_us = recorded.event, recorded.envelope.occurred_at_us
+    name = recorded.row.stream.partition(":")[2]
+    row = msgspec.structs.replace(row, redaction=name, position=recorded.row.position)
+    match fact:
+        case e.RedactionRequested():
+            return msgspec.structs.replace(
+                row,
+                kind=fact.kind,
+                subject=fact.subject,
+                parts=_parts(fact),
+                basis=fact.basis,
+                requested_by=fact.requested_by,
+                requested_at_us=at_us,
+            )
+        case e.RedactionApproved() | e.RedactionDenied():
+            status: Status = "approved" if isinstance(fact, e.RedactionApproved) else "denied"
+            return msgspec.structs.replace(
+                row, status=status, answered_by=fact.approver, note=fact.note, answered_at_us=at_us
+            )
+        case _:
+            return row
 
 
 def _parts(fact: e.RedactionRequested) -> str:
