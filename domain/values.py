@@ -39,7 +39,10 @@ def to_minor(amount: str, currency: str) -> int:
 def format_minor(amount_minor: int, currency: str) -> str:
     """``143474, "CNY"`` → ``"1434.74"``; no grouping, a point as decimal mark."""
     digits = exponent(currency)
-    return f"{Decimal(amount_minor).scaleb(-digits):.{digits}f}"
+    if not digits:
+        return str(amount_minor)
+    whole, part = divmod(abs(amount_minor), 10**digits)
+    return f"{'-' if amount_minor < 0 else ''}{whole}.{part:0{digits}d}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

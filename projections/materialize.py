@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 import msgspec
 import sqlalchemy as sa
@@ -78,15 +79,14 @@ def catch_up(
     Raises:
         IntegrityError: the record has a gap or can't be decoded.
     """
-    METADATA.create_all(engine)
+    _prepare(engine)
     while True:
-        works = [_begin(engine, projection, tenant) for projection in projections]
+        works = _begin(engine, projections, tenant)
         try:
             end = _follow(reader, engine, tenant, works, progress, batch)
         except _Overtaken:
             continue
-        for projection in projections:
-            _drop_older(engine, projection, tenant)
+        _drop_older(engine, projections, tenant)
         return end
 
 
@@ -100,7 +100,7 @@ def rebuild(
     batch: int = BATCH,
 ) -> int:
     """Throw the stored views away and build them from the first event; returns the position reached."""
-    METADATA.create_all(engine)
+    _prepare(engine)
     with engine.begin() as connection:
         for projection in projections:
             _drop(connection, POSITIONS, projection, tenant, below=projection.version + 1)
@@ -116,7 +116,7 @@ def rebuild(
 
 def position(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId) -> int:
     """Event up to which the stored view is true; 0 when it was never built."""
-    METADATA.create_all(engine)
+    _prepare(engine)
     with engine.connect() as connection:
         found = connection.execute(
             sa.select(POSITIONS.c.position).where(*_at(POSITIONS, projection, tenant))
@@ -126,7 +126,7 @@ def position(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId) 
 
 def row(engine: sa.Engine, projection: Partitioned[V], tenant: TenantId, key: str) -> V | None:
     """Stored row of one key, or None."""
-    METADATA.create_all(engine)
+    _prepare(engine)
     with engine.connect() as connection:
         return _load(connection, projection, tenant, [key]).get(key)
 
@@ -135,13 +135,29 @@ def rows(
     engine: sa.Engine, projection: Partitioned[V], tenant: TenantId, group: str | None = None
 ) -> Iterator[V]:
     """Stored rows, in order of key; ``group`` narrows to one run, bill or whatever the view groups by."""
-    METADATA.create_all(engine)
+    _prepare(engine)
     chosen = _at(ROWS, projection, tenant)
     if group is not None:
         chosen = (*chosen, ROWS.c.grouped == group)
     with engine.connect() as connection:
         for (body,) in connection.execute(sa.select(ROWS.c.body).where(*chosen).order_by(ROWS.c.key)):
             yield msgspec.json.decode(body, type=projection.row_type)
+
+
+_PAGE_BYTES = 16_384
+_PREPARED: WeakSet[sa.Engine] = WeakSet()
+"""Engines whose database has the tables; asking it takes longer than a look at a view."""
+
+
+def _prepare(engine: sa.Engine) -> None:
+    if engine in _PREPARED:
+        return
+    with engine.begin() as connection:
+        if connection.dialect.name == "sqlite":
+            # Takes effect in an empty file only. Rows of some kilobytes then fit in a page, where they are quicker.
+            connection.exec_driver_sql(f"PRAGMA page_size = {_PAGE_BYTES}")
+        METADATA.create_all(connection)
+    _PREPARED.add(engine)
 
 
 def _place(projection: Partitioned[Any], tenant: TenantId) -> dict[str, object]:
@@ -154,19 +170,27 @@ def _at(
     return tuple(table.c[name] == value for name, value in _place(projection, tenant).items())
 
 
-def _begin(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId) -> _Work:
-    """View with its position; a view that was never built starts at 0."""
-    chosen = sa.select(POSITIONS.c.position).where(*_at(POSITIONS, projection, tenant))
-    try:
-        with engine.begin() as connection:
-            found = connection.execute(chosen).scalar()
-            if found is None:
-                connection.execute(sa.insert(POSITIONS).values(**_place(projection, tenant), position=0))
-                found = 0
-    except sa.exc.IntegrityError:  # another catch-up began the same view at the same moment
-        with engine.connect() as connection:
-            found = connection.execute(chosen).scalar_one()
-    return _Work(projection, tenant, int(found))
+def _begin(engine: sa.Engine, projections: Sequence[Partitioned[Any]], tenant: TenantId) -> list[_Work]:
+    """Views with their positions; those that were never built start at 0."""
+    known = _positions(engine, tenant)
+    new = [view for view in projections if (view.name, view.version) not in known]
+    if new:
+        try:
+            with engine.begin() as connection:
+                connection.execute(
+                    sa.insert(POSITIONS), [{**_place(view, tenant), "position": 0} for view in new]
+                )
+        except sa.exc.IntegrityError:  # another catch-up began the same views at the same moment
+            known = _positions(engine, tenant)
+    return [_Work(view, tenant, known.get((view.name, view.version), 0)) for view in projections]
+
+
+def _positions(engine: sa.Engine, tenant: TenantId) -> dict[tuple[str, int], int]:
+    """Positions of all the tenant's views, by name and version."""
+    chosen = sa.select(POSITIONS.c.view, POSITIONS.c.version, POSITIONS.c.position)
+    with engine.connect() as connection:
+        found = connection.execute(chosen.where(POSITIONS.c.tenant == tenant)).all()
+    return {(view, version): position for view, version, position in found}
 
 
 def _follow(
@@ -284,11 +308,14 @@ def _save(connection: sa.Connection, work: _Work, changed: dict[str, Any], befor
     connection.exec_driver_sql(str(insert), rows if insert.positional else named)
 
 
-def _drop_older(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId) -> None:
-    """Forget versions of a view before this one."""
-    with engine.begin() as connection:
-        for table in (POSITIONS, ROWS):
-            _drop(connection, table, projection, tenant, below=projection.version)
+def _drop_older(engine: sa.Engine, projections: Sequence[Partitioned[Any]], tenant: TenantId) -> None:
+    """Forget versions of views before these."""
+    known = _positions(engine, tenant)
+    for view in projections:
+        if any(name == view.name and version < view.version for name, version in known):
+            with engine.begin() as connection:
+                for table in (POSITIONS, ROWS):
+                    _drop(connection, table, view, tenant, below=view.version)
 
 
 def _drop(

@@ -168,13 +168,16 @@ def _step(event: _Step) -> str:
             assert_never(event)
 
 
+_MOMENTS = {
+    "before": "before the action",
+    "event": "at the click itself",
+    "request": "on the request",
+    "after": "after the action",
+}
+
+
 def _judged(event: e.GuardJudged) -> str:
-    moment = {
-        "before": "before the action",
-        "event": "at the click itself",
-        "request": "on the request",
-        "after": "after the action",
-    }[event.phase]
+    moment = _MOMENTS[event.phase]
     if event.verdict == "pass":
         checks = "1 check" if len(event.checks) == 1 else f"{len(event.checks)} checks"
         return f"The guards let it pass {moment} ({checks})."

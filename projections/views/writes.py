@@ -109,13 +109,13 @@ def told(view: ChainRow, recorded: Recorded) -> ChainRow:
 
 def key_of(recorded: Recorded) -> str:
     """Key of the business effect that an event is about; empty where it names none."""
-    match recorded.event:
-        case e.ActionAttempted(effect_key=str() as key):
-            return key
-        case e.TaskOpened() | e.TaskClaimed() | e.TaskClaimDenied() | e.TaskClaimReleased():
-            return recorded.event.effect_key
-        case _:
-            return recorded.envelope.idempotency_key or ""
+    own = recorded.event.effect_key if type(recorded.event) in _NAMES_KEY else None  # type: ignore[union-attr]
+    return own or recorded.envelope.idempotency_key or ""
+
+
+_NAMES_KEY: frozenset[type] = frozenset(
+    {e.TaskOpened, e.TaskClaimed, e.TaskClaimDenied, e.TaskClaimReleased, e.ActionAttempted}
+)
 
 
 def _new(view: ChainRow, event: e.ActionAttempted, recorded: Recorded) -> WriteEvidence:
