@@ -22,6 +22,7 @@ from executor.notify import configured
 from executor.readback import ApiReadback, HttpSession, Readback, ReadLane
 from executor.recipe import Recipe, load_recipe
 from executor.runtime.batch import Setting
+from executor.runtime.behind import BlobsBehind, LogAfterBlobs
 from executor.runtime.jobs import Runner
 from executor.runtime.kit import UTC, Kit
 from executor.runtime.system import SystemClock, SystemIds
@@ -113,12 +114,14 @@ class Workshop:
         config = target.config
         log = open_record(self._store)
         self._stack.callback(log.close)
+        blobs = BlobsBehind(open_blobs(self._blobs))
+        self._stack.callback(blobs.close)
         session = self.http_session()
         return Kit(
             tenant=TenantId(config.tenant),
             identity=config.domain_identity(),
-            log=log,
-            blobs=open_blobs(self._blobs),
+            log=LogAfterBlobs(log, blobs),
+            blobs=blobs,
             clock=SystemClock(),
             ids=SystemIds(),
             recipe=target.recipe,

@@ -15,8 +15,8 @@ import orjson
 from domain.values import Check, Intent
 from executor.guards.auth import ProbeAnswer, check_auth
 from executor.guards.confirm import check_confirm
+from executor.guards.frame import Comparison, check_frame
 from executor.guards.frame import check_effect as frames_effect
-from executor.guards.frame import check_frame
 from executor.guards.intent import check_intent
 from executor.guards.label import check_label
 from executor.guards.target_gate import describe_difference
@@ -67,6 +67,7 @@ def pre_checks(
     planned: Look,
     now: Look,
     planned_target: Target | None = None,
+    comparison: Comparison | None = None,
 ) -> tuple[Check, ...]:
     """Ask every guard that can be asked before the action.
 
@@ -77,13 +78,16 @@ def pre_checks(
         planned: the look the step was planned on.
         now: the look right before the action.
         planned_target: the element as it was planned on, when that was an earlier observation.
+        comparison: of the two looks' frames, where one is under way.
     """
     auth = check_auth(now, account=purpose.account, probe=purpose.probe, missing=target is None)
     if target is None:
         return (auth,)
+    comparison = comparison or Comparison(planned.frame, point=target.point, row=target.row)
+    seen = comparison.with_(now.frame)
     checks = [
         auth,
-        check_frame(planned.frame, now.frame, point=target.point, row=target.row, opaque=target.opaque),
+        check_frame(planned.frame, now.frame, seen, row=target.row, opaque=target.opaque),
         check_target(target, planned_target),
     ]
     if purpose.intent is not None and purpose.fields is not None:

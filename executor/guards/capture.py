@@ -69,19 +69,38 @@ class Camera:
         """
         return self.capture_with(lambda: None)[0]
 
-    def capture_with(self, read: Callable[[], T]) -> tuple[Frame, T]:
+    def capture_with(
+        self, read: Callable[[], T], *, early: Callable[[Frame], object] | None = None
+    ) -> tuple[Frame, T]:
         """Capture the viewport and read the page right afterwards; what is read may say where the secrets are.
+
+        Args:
+            read: reads the page.
+            early: handed the picture before the page is read, where nothing in it has to be painted over; once more
+                when it had to be taken again.
 
         Raises:
             WorldError: as for ``capture``.
         """
         began = time.perf_counter_ns()
         at_us = self.clock.now_us()
-        raw, rects, answer = self._still(read)
+        before = self._secrets(since_s=time.monotonic() - FRESH_S)
+        for _ in range(MASK_ATTEMPTS):
+            raw = self._shoot()
+            taken_s = time.monotonic()
+            if early is not None and not before:
+                early(self._frame(raw, (), at_us, began))
+            answer = read()
+            after = self._secrets(since_s=taken_s)
+            if before == after:
+                return self._frame(raw, after, at_us, began), answer
+            before = after
+        raise WorldError("secret fields keep moving", remedy="capture again when the page has settled")
+
+    def _frame(self, raw: bytes, rects: tuple[Rect, ...], at_us: int, began_ns: int) -> Frame:
         last = self._last
         if last is not None and last[0] == raw and last[1] == rects:
-            frame = last[2]
-            data, sha256, size = frame.data, frame.sha256, (frame.width, frame.height)
+            data, sha256, size = last[2].data, last[2].sha256, (last[2].width, last[2].height)
         else:
             data = paint_over(raw, rects) if rects else raw
             sha256, size = Sha256(hashlib.sha256(data).hexdigest()), png_size(data)
@@ -91,24 +110,11 @@ class Camera:
             width=size[0],
             height=size[1],
             captured_at_us=at_us,
-            latency_us=(time.perf_counter_ns() - began) // 1000,
+            latency_us=(time.perf_counter_ns() - began_ns) // 1000,
             masked=len(rects),
         )
         self._last = (raw, rects, frame)
-        return frame, answer
-
-    def _still(self, read: Callable[[], T]) -> tuple[bytes, tuple[Rect, ...], T]:
-        """Pixels, and the secret rectangles that were the same before and after they were taken."""
-        before = self._secrets(since_s=time.monotonic() - FRESH_S)
-        for _ in range(MASK_ATTEMPTS):
-            raw = self._shoot()
-            taken_s = time.monotonic()
-            answer = read()
-            after = self._secrets(since_s=taken_s)
-            if before == after:
-                return raw, after, answer
-            before = after
-        raise WorldError("secret fields keep moving", remedy="capture again when the page has settled")
+        return frame
 
     def _shoot(self) -> bytes:
         options = {"format": "png", "optimizeForSpeed": True}

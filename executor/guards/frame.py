@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import functools
 import io
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import imagehash
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageChops
 
+from domain.ids import Sha256
 from domain.values import Box, Check, Point
 from executor.tools.base import Frame
 
@@ -40,6 +42,29 @@ class FrameDifference:
     """Tiles of 16 x 16 px with at least one changed pixel."""
     changed_band_px: int = 0
     """Changed pixels in the full-width band of the target's row."""
+
+
+class Comparison:
+    """Two frames compared in a thread of its own, while the page that shows the newer one is read."""
+
+    _pool = ThreadPoolExecutor(1, thread_name_prefix="pixels")
+
+    def __init__(self, planned: Frame, *, point: Point | None, row: Box | None) -> None:
+        self._planned = planned
+        self._point = point
+        self._row = row
+        self._under_way: tuple[Sha256, Future[FrameDifference]] | None = None
+
+    def begin(self, now: Frame) -> None:
+        """The newer frame has been taken."""
+        work = self._pool.submit(compare, self._planned, now, point=self._point, row=self._row)
+        self._under_way = (now.sha256, work)
+
+    def with_(self, now: Frame) -> FrameDifference:
+        """How it differs; measured now if it is not the one that was begun with."""
+        if self._under_way is not None and self._under_way[0] == now.sha256:
+            return self._under_way[1].result()
+        return compare(self._planned, now, point=self._point, row=self._row)
 
 
 @functools.lru_cache(maxsize=4)
@@ -90,10 +115,13 @@ def compare(
             min(first.height, point.y + CROP_RADIUS_PX),
         )
         crop = int(imagehash.dhash(first.crop(square)) - imagehash.dhash(second.crop(square)))
-    one, two = np.asarray(first), np.asarray(second)
+    area = _changed_area(first, second)
+    if area is None:  # the same pixels in other bytes
+        return FrameDifference(dhash_screen_bits=screen, dhash_crop_bits=crop)
+    one, two = (np.asarray(picture.crop(area)) for picture in (first, second))
     band = 0
     if row is not None:
-        rows = slice(max(0, row.y), max(0, row.y + row.height))
+        rows = slice(max(0, row.y - area[1]), max(0, row.y + row.height - area[1]))
         band = int((one[rows] != two[rows]).any(axis=2).sum())
     return FrameDifference(
         dhash_screen_bits=screen,
@@ -103,20 +131,31 @@ def compare(
     )
 
 
+def _changed_area(first: Image.Image, second: Image.Image) -> tuple[int, int, int, int] | None:
+    """The rectangle of all changes (left, top, right, bottom), its corner moved onto the grid of tiles.
+
+    Most changes are small, and comparing the whole screen pixel by pixel costs as much as decoding it.
+    """
+    box = ImageChops.difference(first, second).getbbox()
+    if box is None:
+        return None
+    return box[0] // TILE_PX * TILE_PX, box[1] // TILE_PX * TILE_PX, box[2], box[3]
+
+
 def check_frame(
-    planned: Frame, now: Frame, *, point: Point | None, row: Box | None, opaque: bool = False
+    planned: Frame, now: Frame, seen: FrameDifference, *, row: Box | None, opaque: bool = False
 ) -> Check:
     """The frame guard's finding, with its measures.
 
     Args:
         planned: the frame the action was planned on.
         now: the frame right before the action.
-        point: where the action goes.
+        seen: how they differ; nothing where the newer one is the planned one itself, which is said.
         row: band of the row that holds the target.
         opaque: there is no document at the point, so pixels have to decide.
     """
-    seen = compare(planned, now, point=point, row=row)
     measures = {
+        "recaptured": int(planned is not now),
         "dhash_screen_bits": seen.dhash_screen_bits,
         "dhash_screen_limit_bits": SCREEN_LIMIT_BITS,
         "dhash_crop_bits": seen.dhash_crop_bits,

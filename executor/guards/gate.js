@@ -133,6 +133,19 @@ new MutationObserver((records) => {
 
 P.viewport = () => ({ scale: devicePixelRatio, left: scrollX, top: scrollY, width: innerWidth, height: innerHeight });
 P.observeMarked = (options) => (marked && marked.isConnected ? describe(marked, options) : null);
+// One element by plain CSS, if exactly one is drawn; null where another way has to look (other kinds of selectors,
+// shadow roots, several elements). Drawn as Playwright means it: a box that is not empty and not hidden.
+P.observeOnly = (selector, options) => {
+  let all;
+  try { all = [...document.querySelectorAll(selector)]; } catch { return null; }
+  if (all.some((e) => getComputedStyle(e).display === "contents")) return null;
+  const drawn = all.filter((e) => {
+    const r = e.getBoundingClientRect();
+    return r.width > 0 && r.height > 0 && e.checkVisibility({ visibilityProperty: true });
+  });
+  if (drawn.length !== 1 || [...document.querySelectorAll("*")].some((e) => e.shadowRoot)) return null;
+  return describe(drawn[0], options);
+};
 P.observeNode = (node, options) => {
   const e = node.nodeType === 1 ? node : node.parentElement;
   return e ? describe(e, options) : null;

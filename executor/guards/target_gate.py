@@ -144,16 +144,33 @@ class TargetGate:
             return self._observe_point(where, options, fields)
         return self._observe_marked(where, options, fields)
 
-    def observe_only(self, locator: Locator, *, fields: FieldMap | None = None) -> tuple[int, Target | None]:
+    def observe_only(
+        self, locator: Locator, *, fields: FieldMap | None = None, css: str = ""
+    ) -> tuple[int, Target | None]:
         """How many elements the locator finds now, and the element if it is one: asked and observed at once.
+
+        ``css`` is the locator's selector on the page itself: where it is plain CSS, one question is enough.
 
         Raises:
             playwright.sync_api.Error: the selector is not valid, or the page went away.
         """
+        seen = self._by_css(css, _options(fields)) if css else None
+        if seen is not None:
+            return 1, self._keep(seen.raw, seen.place, seen.offset, fields)
         count = self._send_mark(locator)
         if count != 1:
             return count, None
         return count, self._observe_marked(locator, _options(fields), fields, sent=True)
+
+    def _by_css(self, selector: str, options: dict[str, Any]) -> _Seen | None:
+        """The one element in view that a plain CSS selector finds; None where the locator has to be asked."""
+        try:
+            main = self.world.main()
+            raw = self.world.call("observeOnly", selector, options, place=main)
+        except WorldGone:
+            return None
+        seen = None if raw is None else _Seen(raw, main, (0.0, 0.0))
+        return seen if seen is not None and self._in_view(seen) else None
 
     def _observe_marked(
         self, locator: Locator, options: dict[str, Any], fields: FieldMap | None, *, sent: bool = False

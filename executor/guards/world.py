@@ -23,6 +23,7 @@ from executor.guards import script
 from executor.tools.base import SiteRules
 
 READY_LIMIT_MS = 10_000
+READ_ATTEMPTS = 3
 GONE = re.compile(r"context|navigat|destroyed|closed|detached|Target crashed", re.IGNORECASE)
 
 
@@ -274,3 +275,34 @@ class IsolatedWorld:
         taken = [m for m in self.messages if wanted(m)]
         self.messages = [m for m in self.messages if not wanted(m)]
         return taken
+
+
+def read_all(world: IsolatedWorld, function: str) -> list[dict[str, Any]]:
+    """Ask every frame, the page itself first; again when a navigation came between.
+
+    Raises:
+        WorldError: the page keeps navigating.
+    """
+    for attempt in range(READ_ATTEMPTS):
+        try:
+            main = world.main()
+            answers = [world.call(function, place=main)]
+        except WorldGone:
+            if attempt == READ_ATTEMPTS - 1:
+                raise
+            continue
+        for place in world.places():
+            if place.unique_id != main.unique_id:
+                answers += _read_child(world, function, place.unique_id)
+        return answers
+    raise WorldError(
+        "the page keeps navigating", remedy="see whether the target system is in a redirect loop"
+    )
+
+
+def _read_child(world: IsolatedWorld, function: str, unique_id: str) -> list[dict[str, Any]]:
+    place = next((p for p in world.places() if p.unique_id == unique_id), None)
+    try:
+        return [] if place is None else [world.call(function, place=place)]
+    except WorldGone:
+        return []

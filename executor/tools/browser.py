@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
@@ -28,10 +28,11 @@ from executor.guards.auth import ProbeAnswer
 from executor.guards.capture import Camera
 from executor.guards.request import RequestHold
 from executor.guards.target_gate import TargetGate
-from executor.guards.world import IsolatedWorld, WorldGone
+from executor.guards.world import IsolatedWorld, read_all
 from executor.tools.base import (
     ConfirmScreen,
     FieldMap,
+    Frame,
     LoginForm,
     Look,
     Mode,
@@ -54,6 +55,8 @@ PROBE_LIMIT_MS = 10_000
 TROUBLE_STATUS = {401: "http_401", 403: "http_403"}
 SERVER_ERROR = 500
 MANY_MATCHES = 50
+FRESH_US = 250_000
+"""How old a picture may be that is not taken again."""
 
 
 def first_line(error: PlaywrightError | WorldError) -> str:
@@ -64,6 +67,10 @@ def first_line(error: PlaywrightError | WorldError) -> str:
 def digest(text: str) -> Sha256:
     """SHA-256 of a text."""
     return Sha256(hashlib.sha256(text.encode()).hexdigest())
+
+
+def _document(parts: Sequence[Mapping[str, Any]]) -> Sha256:
+    return digest("\f".join(part["state"] for part in parts))
 
 
 class BrowserTool:
@@ -147,15 +154,19 @@ class BrowserTool:
 
     # -- observing -----------------------------------------------------------------------------------------
 
-    def look(self) -> Look:
+    def look(self, *, early: Callable[[Frame], object] | None = None, again: Look | None = None) -> Look:
         """Observe the page.
+
+        Args:
+            early: handed the picture as soon as it is taken.
+            again: a look whose picture is taken over while it is fresh and its document is still the same.
 
         Raises:
             WorldError: there is no page to observe.
         """
         began = time.perf_counter_ns()
-        frame, parts = self.camera.capture_with(lambda: self._read_all("look"))
-        self.trace.saw(frame)
+        known = None if again is None else self._same_again(again)
+        frame, parts = known or self.camera.capture_with(lambda: read_all(self.world, "look"), early=early)
         main = parts[0]
         self._shown = main["toast"]
         signals = sorted({*self._troubles, *(s for part in parts for s in part["signals"])})
@@ -167,7 +178,7 @@ class BrowserTool:
             url=main["url"],
             title=main["title"],
             structure_sha256=digest("\f".join(part["skeleton"] for part in parts)),
-            document_sha256=digest("\f".join(part["state"] for part in parts)),
+            document_sha256=_document(parts),
             account=main["account"],
             signals=tuple(signals),
             confirm_screens=(*asked, *(ConfirmScreen(**s) for part in parts for s in part["screens"])),
@@ -175,30 +186,13 @@ class BrowserTool:
             latency_us=(time.perf_counter_ns() - began) // 1000,
         )
 
-    def _read_all(self, function: str) -> list[dict[str, Any]]:
-        """Ask every frame, the page itself first; once more when a navigation came between."""
-        for attempt in range(3):
-            try:
-                main = self.world.main()
-                answers = [self.world.call(function, place=main)]
-            except WorldGone:
-                if attempt == 2:  # noqa: PLR2004 - the last of three
-                    raise
-                continue
-            for place in self.world.places():
-                if place.unique_id != main.unique_id:
-                    answers += self._read_child(function, place.unique_id)
-            return answers
-        raise WorldError(
-            "the page keeps navigating", remedy="see whether the target system is in a redirect loop"
-        )
-
-    def _read_child(self, function: str, unique_id: str) -> list[dict[str, Any]]:
-        place = next((p for p in self.world.places() if p.unique_id == unique_id), None)
-        try:
-            return [] if place is None else [self.world.call(function, place=place)]
-        except WorldGone:
-            return []
+    def _same_again(self, look: Look) -> tuple[Frame, list[dict[str, Any]]] | None:
+        """A look's picture and what the page says now, if the one can stand for the other."""
+        if self.clock.now_us() - look.frame.captured_at_us > FRESH_US:
+            return None
+        parts = read_all(self.world, "look")
+        same = look.url == parts[0]["url"] and look.document_sha256 == _document(parts)
+        return (look.frame, parts) if same else None
 
     def locate(
         self, selectors: Sequence[str], label: str = "", *, fields: FieldMap | None = None, iframe: str = ""
@@ -214,7 +208,7 @@ class BrowserTool:
         for selector in selectors:
             found = base.locator(selector).locator("visible=true")
             try:
-                count, target = self.gate.observe_only(found, fields=fields)
+                count, target = self.gate.observe_only(found, fields=fields, css="" if iframe else selector)
                 if count > 1 and label:
                     shown = [texts.same(t, label) for t in found.all_inner_texts()[:MANY_MATCHES]]
                     if shown.count(True) == 1:

@@ -8,6 +8,7 @@ from domain.values import Check, Intent
 from executor.config import Secret
 from executor.guards.auth import check_auth
 from executor.guards.base import Purpose, pre_checks
+from executor.guards.frame import Comparison
 from executor.tools.base import FieldMap, Frame, LoginForm, Look, Performed, RequestRule, Step, Target
 from executor.tools.browser import BrowserTool
 from executor.traces.scrub import Scrubbed
@@ -49,11 +50,14 @@ class BrowserHands:
         known: Mapping[str, str],
     ) -> tuple[tuple[Check, ...], Frame]:
         """See ``Hands``."""
-        now = self.tool.look()
+        comparison = Comparison(planned.frame, point=target.point, row=target.row)
+        again = None if target.opaque else planned  # without a document, only pixels can tell
+        now = self.tool.look(early=comparison.begin, again=again)
         purpose = Purpose(
             intent=intent, fields=fields, known=known, account=self._account, probe=self.tool.probe
         )
-        return pre_checks(step, target, purpose, planned=planned, now=now), now.frame
+        checks = pre_checks(step, target, purpose, planned=planned, now=now, comparison=comparison)
+        return checks, now.frame
 
     def perform(
         self, step: Step, target: Target, *, rule: RequestRule | None, intent: Intent | None

@@ -104,3 +104,20 @@ def test_the_page_is_not_changed_by_a_capture(page: Page, site: Site) -> None:
     eye.capture()
     assert page.content() == before
     assert page.evaluate("changes") == 0
+
+
+def test_a_picture_is_handed_out_before_the_page_is_read_unless_it_holds_a_secret(
+    page: Page, site: Site
+) -> None:
+    order: list[str] = []
+    page.goto(f"{site.url}/form.html")
+    frame, _ = camera(page).capture_with(
+        lambda: order.append("read"), early=lambda frame: order.append(frame.sha256)
+    )
+    assert order == [frame.sha256, "read"]
+
+    order.clear()
+    site.answers["/login"] = Answer(body=LOGIN)
+    page.goto(f"{site.url}/login")
+    camera(page).capture_with(lambda: order.append("read"), early=lambda frame: order.append(frame.sha256))
+    assert order == ["read"]

@@ -9,9 +9,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from domain.errors import ConfigError, WorldError
+from executor.config import Secret
 from executor.guards.base import check_effect
-from executor.tools.base import LoginForm, Probe, SiteRules, Step
-from executor.tools.browser import BrowserTool
+from executor.tools.base import FieldMap, LoginForm, Probe, SiteRules, Step
+from executor.tools.browser import FRESH_US, BrowserTool
+from executor.tools.browser_hands import BrowserHands
 from tests.support.chromium import FixedClock
 from tests.support.site import Answer, Site
 
@@ -163,6 +165,36 @@ def test_confirmation_screens_about_the_bill_are_seen_and_others_are_not(
     assert any("SO-77" in screen.text and screen.verb for screen in screens) is expected, screens
 
 
+def test_a_fresh_picture_of_the_same_document_stands_for_the_next_look(tool: BrowserTool, site: Site) -> None:
+    tool.goto(page_of(site, "<i id=clock>1</i><p id=p>one"))
+    first = tool.look()
+    tool.page.evaluate("() => { document.querySelector('#clock').textContent = '2'; }")
+    assert tool.look(again=first).frame is first.frame
+    assert tool.look().frame.sha256 != first.frame.sha256
+
+    old = replace(first.frame, captured_at_us=first.frame.captured_at_us - FRESH_US)
+    assert tool.look(again=replace(first, frame=old)).frame is not old
+    tool.page.evaluate("() => { document.querySelector('#p').textContent = 'two'; }")
+    changed = tool.look(again=first)
+    assert changed.frame.sha256 != first.frame.sha256
+    assert changed.document_sha256 != first.document_sha256
+
+
+@pytest.mark.parametrize(("body", "recaptured"), [("<button>x</button>", 0), ("<canvas></canvas>", 1)])
+def test_right_before_the_act_the_picture_is_taken_again_where_only_pixels_can_tell(
+    tool: BrowserTool, site: Site, body: str, recaptured: int
+) -> None:
+    tool.goto(page_of(site, body))
+    hands = BrowserHands(tool, form=FORM, account="", secret=Secret(SECRET))
+    planned, step = tool.look(), Step(kind="click", selectors=("button,canvas",))
+    target = hands.locate(step, FieldMap())
+    assert target is not None
+    checks, frame = hands.judge(step, target, planned, intent=None, fields=FieldMap(), known={})
+    measured = next(check for check in checks if check.guard == "frame")
+    assert measured.measures["recaptured"] == recaptured
+    assert (frame is planned.frame) is not bool(recaptured)
+
+
 # -- finding -----------------------------------------------------------------------------------------------
 
 
@@ -180,6 +212,52 @@ def test_the_first_selector_that_finds_exactly_one_visible_element_wins(
     labelled = tool.locate(("button",), "B")
     assert labelled is not None
     assert labelled.label == "B"
+
+
+HIDDEN = (
+    "<button class=x style='visibility:hidden'>no</button><button class=x style='display:none'>no</button>"
+)
+EMPTY = "<button class=x style='width:0;height:0;padding:0;border:0;overflow:hidden'></button>"
+ONE = "<button class=x data-id=7>yes</button>"
+
+
+@pytest.mark.parametrize(
+    ("body", "selector"),
+    [
+        (HIDDEN + EMPTY + ONE, ".x"),
+        (HIDDEN + ONE + ONE, ".x"),
+        (ONE, "button[data-id='7']"),
+        (ONE, "text=yes"),
+        (ONE, "button:has-text('yes')"),
+        (ONE, "xpath=//button"),
+        (f"<div style='margin-top:3000px'>{ONE}</div>", ".x"),
+        (f"<div style='opacity:0'>{ONE}</div>", ".x"),
+        ("<span class=x style='display:contents'><b>in</b></span>" + ONE, ".x"),
+        ("<details><summary>s</summary><button class=x>yes</button></details>", ".x"),
+        (
+            ONE
+            + "<p id=h></p><script>h.attachShadow({mode:'open'}).innerHTML='<button class=x>in</button>'</script>",
+            ".x",
+        ),
+        (
+            "<p id=h></p><script>h.attachShadow({mode:'open'}).innerHTML='<button class=x>in</button>'</script>",
+            "p .x",
+        ),
+    ],
+)
+def test_the_quick_way_of_finding_by_css_finds_what_the_locator_finds(
+    tool: BrowserTool, site: Site, body: str, selector: str
+) -> None:
+    tool.goto(page_of(site, body))
+    found = tool.page.locator(selector).locator("visible=true")
+    quick = tool.gate.observe_only(found, css=selector)
+    tool.page.evaluate("scrollTo(0, 0)")
+    usual = tool.gate.observe_only(found)
+    assert quick[0] == usual[0]
+    if quick[1] is None or usual[1] is None:
+        assert quick[1] is usual[1]
+    else:
+        assert replace(quick[1], context_id="") == replace(usual[1], context_id="")
 
 
 def test_a_selector_that_is_not_valid_is_a_configuration_error(tool: BrowserTool, site: Site) -> None:
