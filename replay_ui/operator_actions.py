@@ -43,6 +43,12 @@ class OperatorActions(Protocol):
     def sign_off(self, tenant: str, case: str, *, digest: str, person: str, note: str) -> None:
         """Accept exactly the conclusion ``digest`` of a case."""
 
+    def note_case(self, tenant: str, case: str, *, person: str, text: str) -> None:
+        """Keep a person's note on a case."""
+
+    def reopen_case(self, tenant: str, case: str, *, person: str, reason: str) -> None:
+        """Take a sign-off away and say why."""
+
     def take(self, tenant: str, task: str, *, person: str) -> None:
         """Own the task."""
 

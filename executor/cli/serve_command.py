@@ -17,7 +17,7 @@ from domain.errors import CommandRefused, ConfigError
 from domain.events import TakeoverResolved, TargetAccepted
 from domain.ids import TaskId, TenantId, task_stream
 from executor.approvals import answer
-from executor.casework import Casework, sign_off
+from executor.casework import Casework, note, reopen, sign_off
 from executor.cli.common import (
     config_option,
     configured,
@@ -87,6 +87,16 @@ class RecordedDecisions:
         """Accept exactly the conclusion that the person saw."""
         work = Casework(self._log, ids=SystemIds(), clock=SystemClock(), tenant=TenantId(tenant))
         sign_off(work, case, self._config.person(person), digest, note=note)
+
+    def note_case(self, tenant: str, case: str, *, person: str, text: str) -> None:
+        """Keep the person's note on a case."""
+        work = Casework(self._log, ids=SystemIds(), clock=SystemClock(), tenant=TenantId(tenant))
+        note(work, case, self._config.person(person), text)
+
+    def reopen_case(self, tenant: str, case: str, *, person: str, reason: str) -> None:
+        """Take a sign-off away; the person says why."""
+        work = Casework(self._log, ids=SystemIds(), clock=SystemClock(), tenant=TenantId(tenant))
+        reopen(work, case, self._config.person(person), reason)
 
     def take(self, tenant: str, task: str, *, person: str) -> None:
         """Own the task."""

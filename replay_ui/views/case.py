@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import streamlit as st
 
@@ -23,7 +23,7 @@ from replay_ui.views.common import View
 from replay_ui.views.deciding import decide, deciding, outcome, who
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from projections.views.cases import CaseRow
     from replay_ui.components.blocks import Tone
@@ -50,18 +50,56 @@ def signing(view: View, row: CaseRow | None) -> None:
         return
     sheet(history(view, row), key="case")
     actions = view.actions
-    if actions is None or not view.may("approve") or row.standing != "waits":
+    if actions is None:
         return
-    people = [name for name in deciding(view, actions) if name not in row.responsible]
-    with st.form("sign-off", border=True):
-        person, note = who(view, people)
-        signed = st.form_submit_button(view.words("cases.sign"), type="primary", disabled=not people)
-    if signed and person:
-        decide(
-            view,
-            "signed",
-            lambda: actions.sign_off(view.tenant, row.break_id, digest=row.digest, person=person, note=note),
+    people = deciding(view, actions)
+    if view.may("approve") and row.standing == "waits":
+        able = [name for name in people if name not in row.responsible]
+        said = ask(view, "sign-off", "cases.sign", able, strong=True)
+        if said is not None:
+            digest = row.digest
+            decide(
+                view,
+                "signed",
+                lambda: actions.sign_off(
+                    view.tenant, row.break_id, digest=digest, person=said.person, note=said.note
+                ),
+            )
+    if view.may("approve") and row.standing == "signed_off":
+        reopened = ask(view, "reopen", "cases.reopen", people)
+        if reopened is not None:
+            decide(
+                view,
+                "reopened",
+                lambda: actions.reopen_case(
+                    view.tenant, row.break_id, person=reopened.person, reason=reopened.note
+                ),
+            )
+    if view.may("note"):
+        noted = ask(view, "note", "cases.note", people)
+        if noted is not None:
+            decide(
+                view,
+                "noted",
+                lambda: actions.note_case(view.tenant, row.break_id, person=noted.person, text=noted.note),
+            )
+
+
+class Said(NamedTuple):
+    """Who said something, and what."""
+
+    person: str
+    note: str
+
+
+def ask(view: View, key: str, label: str, people: Sequence[str], *, strong: bool = False) -> Said | None:
+    """A form of its own for one thing that can be said; None while nobody said it."""
+    with st.form(key, border=True):
+        person, note = who(view, people, key=key)
+        pressed = st.form_submit_button(
+            view.words(label), type="primary" if strong else "secondary", disabled=not people
         )
+    return Said(person, note) if pressed and person else None
 
 
 def history(view: View, row: CaseRow) -> tuple[Block, ...]:

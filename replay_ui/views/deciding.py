@@ -26,12 +26,12 @@ def deciding(view: View, actions: OperatorActions) -> list[str]:
     return [name for name in people if view.viewer.roles is None or name == view.viewer.name]
 
 
-def who(view: View, people: Sequence[str]) -> tuple[str | None, str]:
-    """Who decides, and their note."""
+def who(view: View, people: Sequence[str], *, key: str = "decision") -> tuple[str | None, str]:
+    """Who decides, and their note; ``key`` tells forms of one page apart."""
     words = view.words
     left, right = st.columns((2, 5))
-    person = left.selectbox(words("queue.as"), list(people), help=words("queue.as_is"))
-    note = right.text_input(words("queue.note"), max_chars=500)
+    person = left.selectbox(words("queue.as"), list(people), help=words("queue.as_is"), key=f"{key}-as")
+    note = right.text_input(words("queue.note"), max_chars=500, key=f"{key}-note")
     return person, note.strip()
 
 

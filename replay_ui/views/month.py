@@ -25,6 +25,7 @@ from replay_ui.components.blocks import (
     when,
 )
 from replay_ui.components.sheet import sheet
+from replay_ui.views import lines
 from replay_ui.views.case import signing
 from replay_ui.views.common import MONTH, View, choice, paged
 from replay_ui.views.difference import detail
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from replay_ui.data import Import
 
 ALL: Final = ""
+SHOW: Final = ("differences", "lines")
 
 
 def page(view: View) -> None:
@@ -140,10 +142,15 @@ def warnings(view: View, result: Reconciliation) -> Iterable[Block]:
 def differences(view: View, item: Import, result: Reconciliation) -> None:
     """Filters and table of the differences."""
     words = view.words
+    first, left, right, _ = st.columns((2, 2, 2, 2))
+    with first:
+        show = choice(words("month.show"), "show", SHOW, show=lambda code: words(f"month.{code}"))
+    if show == "lines":
+        sheet(lines.listed(view, item, result), key="month")
+        return
     if not result.breaks:
         sheet((Note(text=words("month.agrees"), detail=words("month.agrees_is"), tone="ok"),), key="month")
         return
-    left, right, _ = st.columns((2, 2, 4))
     kinds = (ALL, *sorted({found.kind for found in result.breaks}))
     sures = (ALL, "proven", "supported", "undecidable")
     with left:

@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from domain.case import OpenCase
 from domain.errors import CommandRefused, ConfigError
-from domain.events import TargetAccepted
-from domain.ids import TenantId
+from domain.events import CaseOpened, TargetAccepted
+from domain.ids import PrincipalId, TenantId
+from executor.casework import Casework
 from executor.cli import run_command
 from executor.cli.serve_command import RecordedDecisions
 from executor.config import load_config
+from executor.runtime.system import SystemClock, SystemIds
 from executor.store.log import open_record
 from tests.replay_ui.sample import Sample, make
 from tests.support.site import Answer, running_site
@@ -103,6 +106,22 @@ def test_an_alert_is_tried_again_under_the_persons_name_until_it_is_delivered(
     last = [one for one in desk.reader.events(ACME) if one.name == "alert.raised"][-1]
     desk.close()
     assert last.envelope.principal == "person:chen.jie"
+
+
+def test_a_note_is_kept_only_for_a_tenant_of_ones_own(decisions: RecordedDecisions, sample: Sample) -> None:
+    with open_record(sample.store) as log:
+        work = Casework(log, ids=SystemIds(), clock=SystemClock(), tenant=ACME)
+        fact = CaseOpened(break_id="b1", month="2026-11", bill_id="B1", kind="extra_in_file", currency="CNY")
+        work.submit("b1", [OpenCase(fact)], principal=PrincipalId("person:li.na"))
+    decisions.note_case("acme", "b1", person="person:li.na", text="asked the vendor")
+    with pytest.raises(CommandRefused, match=r"case\.tenant"):
+        decisions.note_case("acme", "b1", person="person:wang.lei", text="me too")
+    with pytest.raises(CommandRefused, match=r"case\.reopen_order"):
+        decisions.reopen_case("acme", "b1", person="person:li.na", reason="again")
+    desk = sample.desk()
+    (case,) = desk.cases(ACME)
+    desk.close()
+    assert [(entry.name, entry.by) for entry in case.entries][-1] == ("case.noted", "person:li.na")
 
 
 def a_target() -> TargetAccepted:

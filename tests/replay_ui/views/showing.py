@@ -48,6 +48,12 @@ class Heard:
     def sign_off(self, tenant: str, case: str, *, digest: str, person: str, note: str) -> None:
         self.calls.append((tenant, case, digest, person, note))
 
+    def note_case(self, tenant: str, case: str, *, person: str, text: str) -> None:
+        self.calls.append(("note", tenant, case, person, text))
+
+    def reopen_case(self, tenant: str, case: str, *, person: str, reason: str) -> None:
+        self.calls.append(("reopen", tenant, case, person, reason))
+
     def take(self, tenant: str, task: str, *, person: str) -> None:
         self.calls.append((tenant, task, person))
 

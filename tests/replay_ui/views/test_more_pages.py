@@ -7,19 +7,23 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from streamlit.testing.v1 import AppTest
 
 from domain.ids import PrincipalId, TenantId
-from executor.casework import Casework
+from domain.policy import Identity
+from executor.casework import Casework, sign_off
 from executor.runtime.system import SystemClock, SystemIds
 from executor.store.log import open_record
 from executor.store.signing import make_key, sign_checkpoint
 from projections.settlement.cases import casework
 from replay_ui.data import Desk
+from replay_ui.roles import ROLES, Role
 from replay_ui.session import open_desk
 from tests.replay_ui.sample import DONE, DOUBLE, FAKE, RUN, Everyone, Sample, make
 from tests.replay_ui.views.showing import Heard, data, links, rows_of, said, show
 
 ACME = TenantId("acme")
+LI = Identity(principal=PrincipalId("person:li.na"), kind="person", tenants=(ACME,), actions=())
 
 
 def keep_cases(made: Sample, desk: Desk) -> None:
@@ -98,6 +102,51 @@ def test_whom_a_conclusion_names_is_not_offered_to_sign_it(made: Sample, opened:
     open_desk(opened, Everyone("acme"), Heard())
     page = show("month", **{"break": _double(opened)})
     assert next(box for box in page.selectbox if box.label == "Decide as").options == ["person:li.na"]
+
+
+def press(page: AppTest, label: str) -> AppTest:
+    return next(button for button in page.button if button.label.startswith(label)).click().run()
+
+
+def test_an_investigator_notes_on_a_case_and_a_signed_one_is_reopened_with_a_reason(
+    made: Sample, opened: Desk
+) -> None:
+    keep_cases(made, opened)
+    heard = Heard()
+    case = next(row for row in opened.cases(ACME) if row.bill_id == DOUBLE)
+    open_desk(opened, Everyone("acme"), heard)
+    page = show("month", **{"break": case.break_id})
+    page.text_input(key="note-note").input("asked the vendor")
+    press(page, "Keep the note")
+    assert heard.calls == [("note", "acme", case.break_id, "person:li.na", "asked the vendor")]
+    with open_record(made.store) as log:
+        work = Casework(log, ids=SystemIds(), clock=SystemClock(), tenant=ACME)
+        sign_off(work, case.break_id, LI, case.digest)
+    page = show("month", **{"break": case.break_id})
+    assert not [button for button in page.button if button.label.startswith("Sign off")]
+    page.text_input(key="reopen-note").input("a late file")
+    press(page, "Reopen")
+    assert heard.calls[-1] == ("reopen", "acme", case.break_id, "person:li.na", "a late file")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_notes_are_for_who_investigates_or_approves(made: Sample, opened: Desk, role: Role) -> None:
+    keep_cases(made, opened)
+    open_desk(opened, Everyone("acme", roles=[role]), Heard())
+    page = show("month", **{"break": _double(opened)})
+    offered = any(button.label == "Keep the note" for button in page.button)
+    assert offered == (role in {"investigator", "approver"})
+
+
+def test_all_lines_of_a_month_are_there_each_with_what_was_expected(opened: Desk) -> None:
+    (item,) = opened.imports(ACME)
+    result = opened.reconciliation(ACME, item.position)
+    assert result is not None
+    rows = rows_of(show("month", show="lines"))
+    assert len(rows) == len(result.matched) + len(result.breaks)
+    states = [row["cells"][-1]["lines"][0][0]["text"] for row in rows]
+    assert states.count("agrees") == len(result.matched) > 0
+    assert f"/chain?tenant=acme&bill={result.matched[0].found.bill}" in links(show("month", show="lines"))
 
 
 @pytest.mark.parametrize("roles", [["investigator"], ["auditor"], ["operator"]])
