@@ -14,7 +14,18 @@ from pathlib import Path
 
 from projections.exports.zipwriter import replacing
 
-DOMAIN = ("chain.py", "ed25519.py", "errors.py", "ids.py", "log_format.py", "merkle.py", "notes.py")
+DOMAIN = (
+    "chain.py",
+    "ed25519.py",
+    "errors.py",
+    "fields.py",
+    "ids.py",
+    "log_format.py",
+    "merkle.py",
+    "notes.py",
+    "tiles.py",
+    "values.py",
+)
 """Modules that the verifier imports, directly or not."""
 _MAIN = b"import sys\n\nfrom projections.exports.verify.__main__ import main\n\nsys.exit(main())\n"
 _SHEBANG = b"#!/usr/bin/env python3\n"
