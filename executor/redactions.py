@@ -22,6 +22,7 @@ from domain.ports import BlobStore, Clock, EventLog, IdSource
 from domain.privacy import AnswerRedaction, AskRedaction, RedactionState, decide, digest_of, evolve
 from domain.values import Box
 from executor.redaction import Parts, event_parts, event_root, frame_parts, frame_root, withholdable
+from executor.store.sealed import PROOF
 
 AT_ONCE = 1_000
 """Screens and events of one commitment."""
@@ -137,7 +138,7 @@ class Redactions:
             root=parts.root,
             committed_in=committed,
             rendition=self.blobs.put(parts.rendition, media_type=_MEDIA[kind]),
-            opening=self.blobs.put(parts.opening, media_type="application/json"),
+            opening=self.blobs.put(parts.opening, media_type=PROOF),
         )
 
     def _ask(self, who: Identity, fact: e.RedactionRequested) -> Asked:
@@ -271,7 +272,7 @@ class Redactions:
         self.log.append([Draft(envelope=envelope, event=fact)])
 
 
-_MEDIA = {"frame": "image/png", "event": "application/json"}
+_MEDIA = {"frame": "image/png", "event": PROOF}
 
 
 def _may(who: Identity, tenant: TenantId, right: str) -> None:

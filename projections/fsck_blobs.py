@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from domain.errors import IntegrityError, KeyGone
+from domain.events import RedactionRequested
 from domain.ids import Sha256, TenantId
 from projections.findings import Finding, FsckReport
 
@@ -148,5 +149,6 @@ def _blob_fields(cls: type) -> tuple[str, ...]:
     known = _FIELDS.get(cls)
     if known is None:
         names = tuple(getattr(cls, "__dataclass_fields__", ()))
-        known = _FIELDS[cls] = tuple(name for name in names if name == "blob" or name.endswith("_blob"))
+        known = tuple(name for name in names if name == "blob" or name.endswith("_blob"))
+        _FIELDS[cls] = known = (*known, "rendition", "opening") if cls is RedactionRequested else known
     return known

@@ -72,13 +72,13 @@ class Evidence:
         if named is None:
             return None
         name, inforce = Sha256(sha256), self._desk.reader.withholding(TenantId(tenant))
+        if not self._desk.blobs.has(name):
+            gone = inforce.deleted.get(name)
+            return None if gone is None else Frame(b"", named.media_type, deleted=_deleted(gone))
         instead = inforce.frames.get(name)
         if instead is not None and instead.request.rendition is not None:
             rendition = instead.request.rendition
             return Frame(self._desk.blobs.get(rendition), "image/png", withheld=rendition)
-        if not self._desk.blobs.has(name):
-            gone = inforce.deleted.get(name)
-            return None if gone is None else Frame(b"", named.media_type, deleted=_deleted(gone))
         return Frame(self._desk.blobs.get(name), named.media_type)
 
     def event(self, tenant: str, run: str, position: int) -> bytes | None:

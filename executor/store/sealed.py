@@ -136,8 +136,14 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+PROOF: Final = "application/vnd.proofreel.proof+json"
+"""Media type of what proves the rest of something redacted: it shows no more than the record does."""
+
+
 def kind_of(media_type: str) -> str:
-    """Kind of data by its media type: pictures are frames, everything else is a document."""
+    """Kind of data by its media type: pictures are frames, everything else is a document; a proof has no kind."""
+    if media_type == PROOF:
+        return ""
     return "frame" if media_type.startswith("image/") else "document"
 
 
@@ -166,11 +172,12 @@ class SealedBlobs:
 
     def put(self, data: bytes, *, media_type: str) -> Sha256:
         """Store once within the unit, durable before it returns; a damaged content under the name is replaced."""
-        if not self._writes:
+        kind = kind_of(media_type)
+        if not self._writes or not kind:
             return self._plain.put(data, media_type=media_type)
         name = name_of_blob(data)
         month = datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC).strftime("%Y-%m")
-        key = self.ring.current(self._tenant, f"{kind_of(media_type)}/{month}")
+        key = self.ring.current(self._tenant, f"{kind}/{month}")
         stored = self._places.read_sealed(name, key.key_id)
         if stored is None or self._opened(stored, name, key) != data:
             sealed = seal(data, name, key, secrets.token_bytes(NONCE_BYTES))

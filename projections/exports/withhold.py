@@ -139,11 +139,24 @@ def _names(source: BundleSource, tenant: TenantId, stream: StreamId, size: int) 
 
 def _of_stream(made: Plan, seen: _Seen, blobs: BlobSource) -> None:
     inforce, names = made.inforce, seen.references
-    events = {EventId(name): inforce.events[EventId(name)] for name in seen.events if name in inforce.events}
-    frames = {Sha256(name): inforce.frames[Sha256(name)] for name in names.frames if name in inforce.frames}
     files = {*names.documents, *names.settlement, *names.traces}
-    documents = {Sha256(name): inforce.documents[Sha256(name)] for name in files if name in inforce.documents}
-    open_traces = sorted(set(names.traces) - set(documents))
+    gone = {
+        Sha256(name): inforce.deleted[Sha256(name)]
+        for name in {*names.frames, *files} & set(inforce.deleted)
+        if not blobs.has(Sha256(name))
+    }
+    events = {EventId(name): inforce.events[EventId(name)] for name in seen.events if name in inforce.events}
+    frames = {
+        Sha256(name): inforce.frames[Sha256(name)]
+        for name in names.frames
+        if name in inforce.frames and name not in gone
+    }
+    documents = {
+        Sha256(name): inforce.documents[Sha256(name)]
+        for name in files
+        if name in inforce.documents and name not in gone
+    }
+    open_traces = sorted(set(names.traces) - set(documents) - set(gone))
     if open_traces and (frames or events):
         one = next(iter((*frames.values(), *events.values())))
         what = f"trace {open_traces[0]} has screens of its own and may show what {one.stream} withholds"
@@ -151,9 +164,7 @@ def _of_stream(made: Plan, seen: _Seen, blobs: BlobSource) -> None:
     made.events |= events
     made.frames |= frames
     made.documents |= documents
-    for name in {*names.frames, *files} & set(inforce.deleted):
-        if name not in frames and name not in documents and not blobs.has(Sha256(name)):
-            made.deleted[Sha256(name)] = inforce.deleted[Sha256(name)]
+    made.deleted |= gone
 
 
 @dataclass(slots=True)

@@ -91,7 +91,7 @@ class WithheldCheck:
                 self._problem(f"{subject} is said to be deleted, and no event here names it", subject)
         for (part, subject), one in said.inforce.items():
             there = subject in self._record.event_ids if part == "events" else self._named(subject)
-            if there and subject not in self._withheld[part]:
+            if there and subject not in self._withheld[part] and subject not in self._withheld["deleted"]:
                 self._problem(f"{subject} is withheld by {one.stream}, and the bundle shows it", subject)
         strangers = {path for path in self._hashes if layout.REDACTED.fullmatch(path)} - self._used
         for path in sorted(strangers):

@@ -12,7 +12,7 @@ from obstore.store import S3Store
 from domain.errors import ConfigError, IntegrityError, KeyGone
 from domain.ids import Sha256
 from executor.store.blobs import open_blobs
-from executor.store.sealed import SealedBlobs
+from executor.store.sealed import PROOF, SealedBlobs
 from executor.store.sealing import sealed_url
 from executor.store.secret_key import make_secret
 from projections.blobs import BlobReader, open_blob_reader
@@ -151,6 +151,11 @@ def test_contents_can_not_be_exchanged(sealed: Sealed) -> None:
     sealed.overwrite(NAME, theirs)
     with pytest.raises(IntegrityError, match="damaged"):
         sealed.reader().get(NAME)
+
+
+def test_what_proves_a_redaction_outlives_every_key(sealed: Sealed) -> None:
+    name = sealed.writer().put(b'{"salts":{}}', media_type=PROOF)
+    assert sealed.stored()[name] == b'{"salts":{}}'
 
 
 def test_documents_and_frames_have_keys_of_their_own(sealed: Sealed) -> None:

@@ -184,6 +184,15 @@ def test_the_whole_log_can_be_exported_with_its_redactions(made: Made, tmp_path:
     assert (report.ok, report.withheld.frames, report.withheld.deleted) == (True, 1, 1), report.lines()
 
 
+def test_what_is_redacted_and_deleted_later_is_told_as_deleted(made: Made, tmp_path: Path) -> None:
+    redact_frame(made, seen(made))
+    delete(made, seen(made))
+    for scope in (Scope("bill", "B1"), scope_of(log=True)):
+        export(made, tmp_path / "less.zip", scope=scope)
+        report = verify(tmp_path / "less.zip")
+        assert (report.ok, report.withheld.frames, report.withheld.deleted) == (True, 0, 1), report.lines()
+
+
 # -- what a forger may try ---------------------------------------------------------------------------
 
 
