@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import orjson
 
@@ -19,6 +20,7 @@ from executor.guards.frame import Comparison, check_frame
 from executor.guards.frame import check_effect as frames_effect
 from executor.guards.intent import check_intent
 from executor.guards.label import check_label
+from executor.guards.ocr import read_label
 from executor.guards.target_gate import describe_difference
 from executor.tools.base import FieldMap, Look, Step, Target
 
@@ -92,7 +94,8 @@ def pre_checks(
     ]
     if purpose.intent is not None and purpose.fields is not None:
         checks.append(check_intent(purpose.intent, target, purpose.fields, known=purpose.known))
-    checks.append(check_label(step, target))
+    read = partial(read_label, now.frame.data, target.box, target.point, expected=step.label)
+    checks.append(check_label(step, target, read=read))
     checks.append(check_confirm(step, target, purpose.intent, now.confirm_screens))
     return tuple(checks)
 

@@ -56,7 +56,8 @@ const describe = (hit, options) => {
     id, fp, scale: devicePixelRatio, label: P.label(e), role: P.role(e), x, y, rect: rectangle(area), band: band ? rectangle(band.getBoundingClientRect()) : null,
     scope: place.scope, scopeText: P.text(place.box).slice(0, 4000), rowText: place.row ? P.text(place.row) : "", rowKey: fp.row_key,
     form: stored ? { ...fp.form, ...fp.stored_form } : fp.form, drawn, heading: fp.heading, enabled: fp.enabled,
-    opaque: OPAQUE.has(e.tagName) || (e.tagName.includes("-") && !e.shadowRoot && !P.text(e)),
+    opaque: OPAQUE.has(e.tagName) || (!P.label(e) && Boolean(e.querySelector("canvas,img") || e.type === "image")) ||
+      (e.tagName.includes("-") && !e.shadowRoot && !P.text(e)),
     coveredBy: over ? P.norm(`${top.tagName.toLowerCase()} ${P.text(top).slice(0, 80)}`) : "",
     childFrame: e.tagName === "IFRAME" || e.tagName === "FRAME", view: P.viewport(), secrets: P.secretRects(),
   };

@@ -131,6 +131,60 @@
     else confirmAction(form, button, action);
   });
 
+  // -- labels without a document: ?drawn=image puts a picture on each button, ?drawn=canvas one surface over all -----
+  const drawn = new URLSearchParams(location.search).get("drawn");
+  const surface = (width, height) => {
+    const canvas = element("canvas", { width, height });
+    const pen = canvas.getContext("2d");
+    pen.font = "13px 'Noto Sans CJK SC', 'WenQuanYi Zen Hei', sans-serif";
+    pen.textBaseline = "middle";
+    pen.textAlign = "center";
+    return [canvas, pen];
+  };
+  const drawInside = (button) => {
+    const text = button.textContent.trim(), width = Math.max(48, Math.ceil(button.getBoundingClientRect().width));
+    const [canvas, pen] = surface(width, 22);
+    pen.fillStyle = "#20304a";
+    pen.fillText(text, width / 2, 11);
+    button.replaceChildren(canvas);
+  };
+  const drawOver = (box) => {
+    const buttons = $$("button", box), widths = buttons.map((b) => Math.ceil(b.getBoundingClientRect().width) + 16);
+    const [canvas, pen] = surface(widths.reduce((sum, width) => sum + width + 8, 0), 26);
+    canvas.className = "drawn";
+    let x = 0;
+    const parts = buttons.map((button, i) => {
+      const from = x, label = button.textContent.trim();
+      pen.fillStyle = button.disabled ? "#f2f4f7" : "#eaf0f7";
+      pen.fillRect(from, 0, widths[i], 26);
+      pen.strokeStyle = "#8396b0";
+      pen.strokeRect(from + 0.5, 0.5, widths[i] - 1, 25);
+      pen.fillStyle = button.disabled ? "#a9b4c2" : "#20304a";
+      pen.fillText(label, from + widths[i] / 2, 13);
+      button.hidden = true;
+      button.style.display = "none";
+      x += widths[i] + 8;
+      return [from, from + widths[i], button];
+    });
+    canvas.addEventListener("click", (event) => {
+      event.stopPropagation();
+      const hit = parts.find(([from, to]) => event.offsetX >= from && event.offsetX < to);
+      if (hit) hit[2].click();
+    });
+    box.append(canvas);
+  };
+  const redrawLabels = () => {
+    for (const box of $$(`${ui.form}, .dialog-buttons`)) {
+      if ($("canvas", box)) continue;
+      if (drawn === "canvas" && $("button", box)) drawOver(box);
+      else if (drawn === "image") $$("button", box).forEach(drawInside);
+    }
+  };
+  if (drawn === "image" || drawn === "canvas") {
+    redrawLabels();
+    new MutationObserver(redrawLabels).observe(document.body, { childList: true, subtree: true });
+  }
+
   // -- refresh -------------------------------------------------------------------------------------------
   const load = async (url, into) => {
     const response = await fetch(url);
