@@ -21,7 +21,7 @@ from domain import notes
 from domain.errors import ConfigError, IntegrityError
 from domain.ids import Sha256, TenantId
 from projections.exports import withhold
-from projections.exports.ahead import reading_ahead
+from projections.exports.ahead import DOCUMENTS, reading_ahead
 from projections.exports.copying import Copied, Skeleton, copy_events, read_skeleton
 from projections.exports.ports import BlobSource, BundleSource
 from projections.exports.select import Scope, select
@@ -218,7 +218,7 @@ class _Draft:
             layout.settlement_path(sha256, name): sha256 for sha256, name in references.settlement.items()
         }
         files = {path: sha256 for path, sha256 in files.items() if sha256 not in gone}
-        with reading_ahead(blobs, list(files.values())) as contents:
+        with reading_ahead(blobs, list(files.values()), most=DOCUMENTS) as contents:
             for path, (data, piece) in zip(files, contents, strict=True):
                 self._leaks.look(data, path)
                 pieces[path] = _read_again(blobs, piece)
