@@ -93,9 +93,18 @@ def state_of(value: object, n: int) -> PlayerState:
 
 def seen_of(value: object, n: int) -> Seen:
     """Where the browser said that the viewer is, and which wish it knew."""
-    nonce = cast("dict[str, object]", value).get("nonce") if isinstance(value, dict) else None
-    known = nonce if isinstance(nonce, int) and not isinstance(nonce, bool) else 0
-    return Seen(state_of(value, n).frame, known)
+    said = cast("dict[str, object]", value) if isinstance(value, dict) else {}
+    url = said.get("url")
+    return Seen(
+        state_of(value, n).frame,
+        _whole(said.get("nonce")),
+        _whole(said.get("told")),
+        url if isinstance(url, str) else None,
+    )
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def player(  # noqa: PLR0913 - the page names each of them

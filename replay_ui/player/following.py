@@ -4,7 +4,8 @@ Rules enforced here:
 
 - The page moves the player only by *changing* what it asks for. A page is run again for many reasons and
   asks for the same frame each time; that must not drag the viewer back to it.
-- What the page wrote into the URL on the viewer's behalf is no wish of the page.
+- What the page wrote into the URL on the viewer's behalf is no wish of the page, and neither is what stood there when
+  the browser said where the viewer is: what was written since may still be on its way to it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ class Memory(NamedTuple):
     """Counts the wishes; the browser moves when it changes, and says with its position which one it knew."""
     target: int | None = None
     """Where the last wish leads."""
+    told: int = 0
+    """Which word of the browser the last run knew."""
 
 
 class Seen(NamedTuple):
@@ -30,6 +33,10 @@ class Seen(NamedTuple):
     frame: int | None
     nonce: int
     """The wish that the browser knew when it said so; a smaller one is news from before the wish."""
+    told: int = 0
+    """Number of this word of the browser, another one for each; 0 where it said nothing."""
+    url: str | None = None
+    """What ``?frame=`` was in the browser when it said so."""
 
 
 class Turn(NamedTuple):
@@ -51,12 +58,14 @@ def begin(memory: Memory, asked: str | None, seen: Seen, *, default: int | None,
         n: number of frames.
     """
     wanted = frame_from_query(asked, n)
-    changed = asked != memory.asked or (memory.nonce == 0 and default is not None)
+    echo = seen.told != memory.told and asked == seen.url
+    memory = memory._replace(told=seen.told)
+    changed = (asked != memory.asked and not echo) or (memory.nonce == 0 and default is not None)
     if wanted is None and memory.nonce == 0:
         wanted = default
     if changed and wanted is not None:
-        return Turn(Memory(asked, memory.nonce + 1, wanted), wanted)
-    now = memory._replace(asked=asked)
+        return Turn(Memory(asked, memory.nonce + 1, wanted, seen.told), wanted)
+    now = memory if echo else memory._replace(asked=asked)
     return Turn(now, seen.frame if _is_current(seen, now) else now.target)
 
 

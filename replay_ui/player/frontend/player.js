@@ -270,6 +270,8 @@ export class Player {
         sha256: entry.sha256,
         verified: frame.verified,
         nonce: this.data.nonce,
+        told: Math.round(performance.timeOrigin + performance.now()), // tells one word from the next
+        url: new URLSearchParams(window.location.search).get(this.data.linkFrame),
       });
     }, REST_MS);
   }

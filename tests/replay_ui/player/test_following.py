@@ -34,6 +34,22 @@ def test_what_was_written_for_the_viewer_is_no_wish_but_another_value_is() -> No
     assert back == (Memory("8", 2, 7), 7)
 
 
+def test_what_the_browser_had_not_heard_of_when_it_spoke_is_no_wish() -> None:
+    """Two writes are under way; the browser knows the first of them only, and says where the viewer went on to."""
+    first = follow(begin(Memory(), None, Seen(1, 0, 11, None), default=None, n=40).memory, Seen(1, 0))
+    second = follow(begin(first, None, Seen(2, 0, 12, None), default=None, n=40).memory, Seen(2, 0))
+    assert second.asked == "3"
+    turn = begin(second, "2", Seen(3, 0, 13, "2"), default=None, n=40)
+    assert (turn.memory.nonce, turn.open_at) == (0, 3)
+    assert follow(turn.memory, Seen(3, 0)).asked == "4"
+
+
+def test_the_same_value_is_a_wish_when_the_browser_said_nothing_new() -> None:
+    heard = begin(Memory("4", 0, None, 12), "4", Seen(3, 0, 13, "4"), default=None, n=40).memory
+    back = begin(heard, "2", Seen(3, 0, 13, "4"), default=None, n=40)
+    assert (back.memory.nonce, back.open_at) == (1, 1)
+
+
 def test_news_from_before_a_wish_neither_cancels_it_nor_rewrites_the_link() -> None:
     wished = begin(Memory("21", 1, 20), "8", Seen(20, 1), default=None, n=40).memory
     late = begin(wished, "8", Seen(20, 1), default=None, n=40)

@@ -13,6 +13,7 @@ import replay_ui.player
 from domain.errors import ConfigError, IntegrityError
 from replay_ui.player import frame_from_query, frame_to_query, run_urls
 from replay_ui.player.component import PlayerState, seen_of, state_of
+from replay_ui.player.following import Seen
 from replay_ui.player.labels import ENGLISH, complete
 from replay_ui.player.manifest import (
     COLUMNS,
@@ -107,9 +108,10 @@ def test_a_malformed_state_of_the_browser_counts_as_none(value: object) -> None:
 
 
 def test_a_state_of_the_browser_is_read_with_unknown_words_dropped() -> None:
-    told = {"frame": 3, "sha256": "ab", "verified": "match", "nonce": 2}
+    told = {"frame": 3, "sha256": "ab", "verified": "match", "nonce": 2, "told": 7, "url": "3"}
     assert state_of(told, 40) == PlayerState(3, "ab", "match")
-    assert seen_of(told, 40) == (3, 2)
+    assert seen_of(told, 40) == Seen(3, 2, 7, "3")
+    assert seen_of(told | {"nonce": True, "told": "7", "url": 3}, 40) == Seen(3, 0)
     assert state_of(told | {"verified": "surely"}, 40).verified is None
 
 

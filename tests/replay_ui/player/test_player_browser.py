@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.replay_ui.player.server import CORRUPT, LOST, TAMPERED
 from tests.replay_ui.synthetic import BLOCKED_STEP, FAILED_STEP, HOSTILE, entry
@@ -61,6 +62,74 @@ def test_five_presses_of_the_right_arrow_show_five_different_verified_frames(
     assert len(pictures) == 6
     assert len(hashes) == 6
     expect(page.locator(".pr-caption .pr-badge")).to_have_text("Hash matches the record")
+
+
+def test_a_slow_line_never_drags_the_viewer_back_to_where_they_were(page: Page, desk_url: str) -> None:
+    """What the page writes into the address for the viewer comes late; meanwhile they go on."""
+    line = SlowLine(page)
+    root = open_player(page, desk_url)
+    line.holds = True
+    for index in (1, 2):
+        page.keyboard.press("ArrowRight")
+        shows(root, index)
+        line.wait_for(f"state {index} match")
+    line.let_through("state 1 match")
+    page.wait_for_url("**/*frame=2*")
+    page.keyboard.press("ArrowRight")
+    shows(root, 3)
+    line.wait_for("state 3 match")
+    line.holds = False
+    line.let_through()
+    expect(page.get_by_text("state 3 match")).to_be_visible()
+    page.wait_for_url("**/*frame=4*")
+    shows(root, 3)
+
+
+class SlowLine:
+    """The page's WebSocket, whose messages to the page can be held back."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.holds = False
+        self._held: list[str | bytes] = []
+        self._socket: WebSocketRoute | None = None
+        page.route_web_socket("**/_stcore/stream*", self._route)
+
+    def _route(self, socket: WebSocketRoute) -> None:
+        self._socket = socket
+        server = socket.connect_to_server()
+        server.on_message(self._came)
+
+    def _came(self, message: str | bytes) -> None:
+        assert self._socket is not None
+        if self.holds:
+            self._held.append(message)
+        else:
+            self._socket.send(message)
+
+    def wait_for(self, text: str) -> None:
+        """Wait until a message with this text is held back."""
+        end = time.monotonic() + 60
+        while self._place(text) is None:
+            assert time.monotonic() < end, f"{text!r} never came"
+            self.page.wait_for_timeout(20)
+
+    def let_through(self, text: str = "") -> None:
+        """Let messages through, up to the one with this text, or all."""
+        assert self._socket is not None
+        place = self._place(text) if text else None
+        count = len(self._held) if place is None else place + 1
+        going, self._held = self._held[:count], self._held[count:]
+        for message in going:
+            self._socket.send(message)
+
+    def _place(self, text: str) -> int | None:
+        found = (n for n, one in enumerate(self._held) if text.encode() in _bytes(one))
+        return next(found, None)
+
+
+def _bytes(message: str | bytes) -> bytes:
+    return message if isinstance(message, bytes) else message.encode()
 
 
 def test_the_click_is_marked_where_it_was_recorded_and_can_be_hidden(page: Page, desk_url: str) -> None:
