@@ -3,8 +3,10 @@
 ``python -m tests.benchmarks.month_end [lines] [differences]``; five events a line. The aims, for a million lines: at
 most 3 times the join, under 2 GiB. Turning the lines into columns is part of our time, loading DuckDB's tables is not
 part of its; DuckDB works on all processors, we on one, which is why the ratio on the wall is the larger one. The record
-is made as it is asked for, every event through its real bytes; the views are real ones in a SQLite file. Times are of
-the processor, all threads together: other work on the machine blurs times on the wall, which stand beside them.
+is made as it is asked for, every event through its real bytes. The views stand in a SQLite file as the folds leave
+them: of each thousandth task and of every difference by folding its events, of the others by the same row with their
+own numbers, and the two are compared. Times are of the processor, all threads together: other work on the machine
+blurs times on the wall, which stand beside them.
 """
 
 from __future__ import annotations
@@ -15,22 +17,25 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import duckdb
 import sqlalchemy as sa
+from msgspec import json
 
 from domain import events as e
 from domain.codec import encode, read
 from domain.envelope import Draft, Envelope, Recorded, StoredRow
 from domain.ids import ActionId, EventId, RunId, Sha256, StreamId, TaskId, TenantId, run_stream, task_stream
 from domain.values import BusinessState, Intent
+from projections.fold import Partitioned
 from projections.materialize import catch_up
 from projections.settlement.at_scale import month_end
-from projections.settlement.effects import MONTH_VIEWS
+from projections.settlement.effects import MONTH_VIEWS, BillTask, BillTasks, Effect, Effects, RunsSeen
 from projections.settlement.importer import read_settlement
 from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile
+from projections.tables import METADATA, POSITIONS
 from tests.benchmarks.settlement import write_file
 from tests.support.events import SERVICE, START_US, TENANT, key_of
 
@@ -40,6 +45,8 @@ EACH: Final = 5
 """Events of a task."""
 MONTH: Final = "2026-11"
 ROUNDS: Final = 3
+SAMPLE: Final = 1_000
+CHUNK: Final = 20_000
 
 T = TypeVar("T")
 
@@ -194,6 +201,58 @@ class MadeRecord:
         )
 
 
+def store_views(record: MadeRecord, engine: sa.Engine) -> int:
+    """Rows of the month's views as folding all events would leave them; returns the position they are true for."""
+    METADATA.create_all(engine)
+    effects, bills, runs = Effects(), BillTasks(), RunsSeen()
+    folded = [next(record.events(TENANT))]
+    with engine.begin() as connection:
+        for start in range(0, record.bills, CHUNK):
+            rows: list[tuple[str, int, TenantId, str, str, bytes]] = []
+            for number in range(start, min(start + CHUNK, record.bills)):
+                effect = like_the_first(record, number)
+                if number % SAMPLE == 0 or record.different(number):
+                    events = list(record.stream(TENANT, task_stream(TaskId(f"task-{number}"))))
+                    real = effects.extend(effects.initial(), events)
+                    assert record.different(number) == 1 or effect == real
+                    effect, folded = real, [*folded, *events]
+                bill = BillTask(task=effect.task, bill=effect.bill)
+                assert number % SAMPLE or bill == bills.extend(bills.initial(), events[:1])
+                rows.append((*_name(effects), effect.task, effects.group(effect), json.encode(effect)))
+                rows.append((*_name(bills), bill.task, bills.group(bill), json.encode(bill)))
+            connection.exec_driver_sql("INSERT INTO view_rows VALUES (?, ?, ?, ?, ?, ?)", rows)
+        run = runs.extend(runs.initial(), [*folded, *record.events(TENANT, record.size - 1)])
+        last = (*_name(runs), run.run_id, runs.group(run), json.encode(run))
+        connection.exec_driver_sql("INSERT INTO view_rows VALUES (?, ?, ?, ?, ?, ?)", [last])
+        for view in MONTH_VIEWS:
+            place = dict(zip(("view", "version", "tenant"), _name(view), strict=True))
+            connection.execute(sa.insert(POSITIONS).values(**place, position=record.size))
+    return record.size
+
+
+def _name(view: Partitioned[Any]) -> tuple[str, int, TenantId]:
+    return view.name, view.version, TENANT
+
+
+def like_the_first(record: MadeRecord, number: int) -> Effect:
+    """Row of a task whose readback confirmed it."""
+    wanted, first = record.wanted(number), number * EACH + 2
+    return Effect(
+        bill=wanted.bill_id,
+        amount_minor=wanted.amount_minor,
+        tail=f"{wanted.action}\0{wanted.currency}\0{wanted.counterparty}",
+        bill_id=wanted.bill_id,
+        key=key_of(wanted),
+        task=f"task-{number}",
+        month=MONTH,
+        at_us=START_US + first * 1_000,
+        version=EACH,
+        position=first + EACH - 1,
+        wrote=f"action-{number}",
+        confirmed=True,
+    )
+
+
 def timed(work: Callable[[], T]) -> tuple[T, float, float]:
     """Last result, least processor seconds and least wall seconds of some rounds."""
     spent, wall = [], []
@@ -244,10 +303,8 @@ def main(lines: int = DEFAULT_LINES, differences: int = DEFAULT_DIFFERENCES) -> 
         path = Path(folder) / "month.csv"
         write_file(path, lines)
         engine = sa.create_engine(f"sqlite:///{folder}/views.db")
-        start = time.process_time()
-        end = catch_up(record, engine, TENANT, MONTH_VIEWS)
-        spent = time.process_time() - start
-        print(f"views       {end} events in {spent:.1f} s, {end / spent:,.0f} a second, making them included")
+        end = store_views(record, engine)
+        assert catch_up(record, engine, TENANT, MONTH_VIEWS) == end
         file = read_settlement(path.read_bytes(), load_profile("portal"), MONTH)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         result, ours, wall = timed(
