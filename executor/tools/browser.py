@@ -55,7 +55,7 @@ PROBE_LIMIT_MS = 10_000
 TROUBLE_STATUS = {401: "http_401", 403: "http_403"}
 SERVER_ERROR = 500
 MANY_MATCHES = 50
-FRESH_US = 250_000
+FRESH_US = 500_000
 """How old a picture may be that is not taken again."""
 
 
