@@ -28,6 +28,11 @@ def engine_for(text_url: str) -> Engine:
         url = make_url(text_url)
     except ArgumentError as error:
         raise ConfigError("the store's URL is no database URL", remedy=EXAMPLES) from error
+    if "@" in (url.host or ""):  # else what follows a password's own @ is taken for the host, and told
+        raise ConfigError(
+            "the store's URL has an @ in its user or password that stands for itself",
+            remedy="write it as %40, and : / ? # in the same way",
+        )
     backend = url.get_backend_name()
     if backend == "postgresql":
         return create_engine(
@@ -69,11 +74,14 @@ def _sqlite_readonly(path: Path, mode: str) -> Engine:
     )
 
 
-def explained(error: DBAPIError) -> WorldError | IntegrityError:
+def explained(error: DBAPIError) -> WorldError | IntegrityError | ConfigError:
     """What a failure of the database means."""
     lines = str(error.orig).strip().splitlines()
     if getattr(error.orig, "sqlstate", None) in _DAMAGED or "malformed" in str(error.orig):
         return IntegrityError(lines[0], where="database")
+    words = str(error.orig)
+    if "FATAL" in words and ("authentication failed" in words or "does not exist" in words):
+        return ConfigError(f"store: {lines[0]}", remedy="correct the user, password or database in its URL")
     return WorldError(
         f"store: {lines[0] if lines else 'failed'}", remedy="bring the database back and try again"
     )

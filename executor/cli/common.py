@@ -13,6 +13,7 @@ import click
 import msgspec
 import orjson
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -37,8 +38,10 @@ STORE_ENV = "PROOFREEL_STORE"
 BLOBS_ENV = "PROOFREEL_BLOBS"
 _NO_BLOBS = frozenset({"unused", "."})
 """What commands say that need no blobs."""
-SHORT_CELL = 24
-"""Characters up to which a table's cells are never folded."""
+SHORT_CELL = 36
+"""Characters up to which a table's cells are never folded: an id must stay in one piece to be copied."""
+FOLDED_CELL = 24
+"""Characters that a longer cell has at least on each of its lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,15 +154,21 @@ def print_json(value: object) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table for people: short cells stay on one line, long ones fold."""
+    """A table for people: short cells stay on one line, long ones fold; rather wider than the terminal than cut."""
     cells = [[str(cell) for cell in row] for row in rows]
+    needed = 0
     table = Table(title=title, title_justify="left", header_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(columns):
-        widest = max((len(row[number]) for row in cells), default=0)
-        table.add_column(column, overflow="fold", no_wrap=widest <= SHORT_CELL)
+        widest = max((cell_len(row[number]) for row in cells), default=0)
+        whole = widest <= SHORT_CELL
+        width = max(cell_len(column), widest if whole else FOLDED_CELL)
+        table.add_column(column, overflow="fold", no_wrap=whole, min_width=width)
+        needed += 3 + width
     for row in cells:
         table.add_row(*row)
-    Console().print(table)
+    console = Console()
+    console.width = max(console.width, needed)
+    console.print(table)
 
 
 def progress_bar() -> Progress:

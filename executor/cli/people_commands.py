@@ -26,6 +26,7 @@ from executor.cli.common import (
     store_options,
 )
 from executor.compensation import compensate as undo
+from executor.notify import configured as notifier_of
 from executor.runtime.recovery import task_stream_of
 from executor.runtime.streams import TaskStream
 from executor.runtime.system import SystemClock, SystemIds
@@ -113,13 +114,21 @@ def _answer(
     verdict: Literal["grant", "deny"], config_path: Path, store: str | None, person: str, task: str, note: str
 ) -> int:
     with person_stream(config_path, store, person, task) as (stream, who):
-        answer(stream, who, verdict, note=note, now_us=now_us())
-        click.echo(
-            f"{verdict}ed by {who.principal}: task {task} is {stream.state.status}".replace(
-                "denyed", "denied"
-            )
-        )
+        notify = configured(config_path).notify
+        notifier = notifier_of(notify.webhook, notify.command)
+        answer(stream, who, verdict, note=note, now_us=now_us(), notifier=notifier)
+        click.echo(_what_now(stream, who, verdict))
     return 0
+
+
+def _what_now(stream: TaskStream, who: Identity, verdict: Literal["grant", "deny"]) -> str:
+    bill, action = bill_and_action(stream.state.intent)
+    given, request = len(stream.state.approved_by), stream.state.request
+    if verdict == "deny":
+        return f"denied by {who.principal}: {action} of {bill}; run the same batch again to end it without an effect"
+    if stream.state.status == "awaiting_approval" and request is not None:
+        return f"granted by {who.principal}: {action} of {bill}; that is {given} of {request.approvers_needed} needed"
+    return f"granted by {who.principal}: {action} of {bill}; run the same batch again to carry it out"
 
 
 @approvals.command(

@@ -95,6 +95,10 @@ def explain(error: Exception) -> ProofreelError:
         return WorldError(f"store: {first}", remedy="another process holds it; end that one or try again")
     if isinstance(cause, sqlite3.OperationalError) and "full" in first:
         return WorldError(f"store: {first}", remedy="free some disk space; nothing was recorded")
+    if isinstance(cause, sqlite3.OperationalError) and "readonly" in first:
+        return WorldError(
+            f"store: {first}", remedy="let this user write to its file and folder; nothing was recorded"
+        )
     return WorldError(
         f"store: {first}", remedy="bring the database back and try again; a repeated append is safe"
     )

@@ -30,6 +30,11 @@ def store_url(text: str) -> URL:
         url = make_url(text)
     except ArgumentError as error:
         raise ConfigError(f"{redacted(text)!r} is no database URL", remedy=EXAMPLES) from error
+    if "@" in (url.host or ""):  # else what follows a password's own @ is taken for the host, and told
+        raise ConfigError(
+            "the store's URL has an @ in its user or password that stands for itself",
+            remedy="write it as %40, and : / ? # in the same way",
+        )
     if url.drivername in {"postgresql", "postgres"}:
         url = url.set(drivername="postgresql+psycopg")
     if url.drivername not in {"sqlite", "sqlite+pysqlite", "postgresql+psycopg"}:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as with_changes
 
 from domain import events as e
 from domain.errors import CommandRefused
 from domain.events.recovery import Severity
-from domain.ids import PrincipalId, TenantId
+from domain.ids import PrincipalId, TenantId, task_stream
 from domain.policy import Identity
 from executor.approvals import answer, lapse_if_expired, waiting_for
 from executor.orders import WorkOrder
@@ -36,11 +37,18 @@ def waiting(bench: Bench, order: WorkOrder) -> TaskStream:
 
 
 def refused(bench: Bench, stream: TaskStream, person: Identity, rule: str, *, after_s: int = 0) -> None:
-    version = stream.state.version
+    before = with_changes(stream.state, version=0)
+    known = len(stream.history())
     with pytest.raises(CommandRefused) as refusal:
         answer(stream, person, "grant", note="", now_us=bench.clock.now_us() + after_s * 1_000_000)
     assert refusal.value.rule == rule
-    assert len(stream.history()) == version, "a refused answer records nothing"
+    said, *seal = stream.history()[known:]
+    assert isinstance(said, e.AlertRaised)
+    assert (said.kind, rule in said.message) == ("approval_refused", True)
+    stored = list(bench.kit.log.stream(stream.tenant, task_stream(stream.task_id)))
+    assert stored[known].envelope.principal == person.principal, "the try is theirs"
+    assert [type(fact) for fact in seal] == ([e.TaskSealed] if before.sealed else [])
+    assert with_changes(stream.load(), version=0) == before, "a refused answer changes nothing"
 
 
 def test_a_grant_is_recorded_as_the_person_s_with_their_note(bench: Bench, waiting: TaskStream) -> None:

@@ -111,6 +111,18 @@ def test_a_record_that_can_not_be_opened_is_told_in_one_line(
     assert "correct@" not in done.err, "a URL's password is not repeated"
 
 
+@pytest.mark.parametrize("name", [("tasks",), ("run", "batch.yaml"), ("fsck",)])
+def test_no_part_of_a_store_url_s_password_is_told(
+    proofreel: Command, desk: Path, name: tuple[str, ...]
+) -> None:
+    write_batch(desk / "batch.yaml", "november", [ORDER])
+    done = proofreel(*name, "--store", "postgresql+psycopg://joe:top@secret@127.0.0.1:9/db")
+    assert done.code == 2
+    assert "write it as %40" in done.err
+    assert "secret" not in done.err + done.out
+    assert "top" not in done.err + done.out
+
+
 @names
 def test_an_empty_record_is_no_accident(proofreel: Command, desk: Path, name: tuple[str, ...]) -> None:
     done = proofreel(*name, "--store", f"sqlite:///{desk}/none.db")

@@ -11,6 +11,7 @@ import pytest
 
 from domain.ids import TaskId
 from tests.executor.cli.conftest import Command
+from tests.support.settlement import FileLine, month_bytes
 from tests.support.workbench import BILL, THIRD_BILL
 
 Tasks = Mapping[str, TaskId]
@@ -52,6 +53,7 @@ def test_a_request_is_listed_granted_and_gone(proofreel: Command, recorded: Task
     again = proofreel("approvals", "grant", task, "--as", "person:li.na")
     assert again.code == 1
     assert "approval.none" in again.word
+    assert proofreel("fsck").code == 0, "the refused answer is on record too"
 
 
 def test_a_denied_request_is_recorded_as_the_person_s(proofreel: Command, recorded: Tasks) -> None:
@@ -124,3 +126,22 @@ def test_a_settlement_file_that_can_not_be_read_in_full_exits_1(
     assert done.code in {1, 2}
     if done.code == 1:
         assert done.json["findings"] or done.json["refused"]
+
+
+def test_a_refused_row_is_told_with_its_line_its_value_and_the_reason(
+    proofreel: Command, recorded: Tasks, desk: Path
+) -> None:
+    rows = [FileLine(bill=f"B{number}", raw_amount="twelve") for number in range(25)]
+    (desk / "november.csv").write_bytes(month_bytes(FileLine(bill="B"), *rows))
+    done = proofreel("settlement", "import", "november.csv", "--month", "2026-11")
+    assert done.code == 1
+    told = [line for line in done.out.splitlines() if line.startswith("  refused: ")]
+    assert len(told) == 20
+    assert told[0].startswith("  refused: line 7, amount “twelve”: ")
+    assert "5 more refused rows" in done.out
+
+
+def test_a_file_without_a_settlement_line_says_so(proofreel: Command, recorded: Tasks, desk: Path) -> None:
+    (desk / "november.csv").write_bytes(month_bytes())
+    done = proofreel("settlement", "import", "november.csv", "--month", "2026-11")
+    assert "no settlement line" in done.out
