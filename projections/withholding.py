@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from domain import events as e
 from domain.codec import read
 from domain.envelope import Recorded, StoredRow
+from domain.errors import ConfigError
 from domain.fields import SALT, leaves_of
 from domain.ids import EventId, PrincipalId, Sha256, StreamId, TenantId
 from domain.privacy import digest_of
@@ -74,6 +75,22 @@ class Withholding:
     events: dict[EventId, Redaction] = field(default_factory=dict)
     deleted: dict[Sha256, Deletion] = field(default_factory=dict)
     masks: Masks = field(default_factory=Masks)
+
+    def gone(self, sha256: Sha256, *, there: bool) -> str:
+        """Why a document isn't shown; empty when it may be. ``there``: its bytes can still be had."""
+        if sha256 in self.documents:
+            one = self.documents[sha256]
+            return f"it is withheld by {one.stream}: {one.request.basis}"
+        if sha256 in self.deleted and not there:
+            fact = self.deleted[sha256].fact
+            return f"it was deleted by {fact.by}: {fact.basis}"
+        return ""
+
+    def require_document(self, sha256: Sha256, what: str, *, there: bool) -> None:
+        """``ConfigError`` with the reason when a document isn't shown; ``what`` names it."""
+        why = self.gone(sha256, there=there)
+        if why:
+            raise ConfigError(f"{what} can't be shown: {why}", remedy="see 'proofreel redact list'")
 
     def __bool__(self) -> bool:
         """True if anything is withheld or deleted."""

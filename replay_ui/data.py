@@ -241,7 +241,7 @@ class Desk(RecordDesk):
 
         Raises:
             IntegrityError: the file's bytes are not what was imported.
-            ConfigError: the profile that it was imported with is not available here.
+            ConfigError: the file is withheld or deleted, or its profile is not available here.
         """
         chosen = next((item for item in self.imports(tenant) if item.position == position), None)
         if chosen is None:
@@ -277,9 +277,11 @@ class Desk(RecordDesk):
         )
 
     def _reconciled(self, tenant: TenantId, chosen: Import) -> Reconciliation:
-        profile = load_profile(chosen.profile)
+        profile, inforce = load_profile(chosen.profile), self.reader.withholding(tenant)
+        what = f"the settlement file of {chosen.month}"
+        inforce.require_document(chosen.blob, what, there=self.blobs.has(chosen.blob))
         file = read_settlement(self.blobs.get(chosen.blob), profile, chosen.month, file_name=chosen.file_name)
-        file = self.reader.withholding(tenant).masks.object(file)
+        file = inforce.masks.object(file)
         return reconcile(
             self.reader.events(tenant),
             file,

@@ -195,7 +195,14 @@ def _report_import(file: SettlementFile, *, as_json: bool) -> int:
         for finding in file.findings:
             click.echo(f"  !! {finding.what}")
         for row in file.refused[:MAX_LISTED]:
-            click.echo(f"  refused {row}")
+            value = f", {row.column} “{row.value}”" if row.column else ""
+            click.echo(f"  refused: line {row.line}{value}: {row.reason}")
+        if len(file.refused) > MAX_LISTED:
+            click.echo(
+                f"  … and {len(file.refused) - MAX_LISTED} more refused rows; --json lists all of them"
+            )
+        if not file.counts.accepted and not file.counts.refused:
+            click.echo("  there is no settlement line in it; check the file and its --profile")
     return 1 if file.findings or file.refused else 0
 
 
@@ -271,11 +278,12 @@ def reconciled(
             f"no settlement file of {month} was imported",
             remedy=f"run 'proofreel settlement fetch --month {month}'",
         )
-    newest = imports[-1]
+    newest, inforce = imports[-1], reader.withholding(tenant)
+    inforce.require_document(newest.blob, f"the settlement file of {month}", there=blobs.has(newest.blob))
     file = read_settlement(
         blobs.get(newest.blob), load_profile(newest.profile), month, file_name=newest.file_name
     )
-    masks = reader.withholding(tenant).masks
+    masks = inforce.masks
     file = masks.object(file)
     verified = check(reader, None, tenant).ok
     if views is None:

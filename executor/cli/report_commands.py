@@ -12,6 +12,7 @@ import click
 
 from domain.envelope import Recorded
 from domain.errors import ConfigError
+from domain.events import BillListFetched
 from domain.ids import TenantId, settlement_stream
 from executor.cli.common import (
     config_option,
@@ -239,8 +240,16 @@ def bills(
     where = places(store, blobs, config_path)
     with open_reader(where.store) as reader:
         known = one_tenant(tenant, reader.tenants(), config_path)
-        found = reader.events(known, names=["bill_list.fetched"])
-        table = bill_table(found, open_blob_reader(where.blobs), newest_only=not every)
+        kept, inforce = open_blob_reader(where.blobs), reader.withholding(known)
+        found = [
+            one
+            for one in reader.events(known, names=["bill_list.fetched"])
+            if not (
+                isinstance(one.event, BillListFetched)
+                and inforce.gone(one.event.blob, there=kept.has(one.event.blob))
+            )
+        ]
+        table = bill_table(found, kept, newest_only=not every, masks=inforce.masks)
     _write(out, csv_bytes(table) if kind == "csv" else parquet_bytes(table))
     _said(
         {"file": str(out), "rows": len(table.rows), "tenant": known},

@@ -21,6 +21,7 @@ from domain.envelope import Recorded
 from domain.errors import IntegrityError
 from domain.ids import Sha256
 from projections.exports.report.tables import Cell, Column, Kind, Table
+from projections.masking import Masks
 
 OWN: tuple[Column, ...] = (
     Column(name="fetched_event", kind="count"),
@@ -46,13 +47,16 @@ class _Line:
     fields: dict[str, Any]
 
 
-def bill_table(events: Iterable[Recorded], blobs: Blobs, *, newest_only: bool = True) -> Table:
+def bill_table(
+    events: Iterable[Recorded], blobs: Blobs, *, newest_only: bool = True, masks: Masks | None = None
+) -> Table:
     """Bills of the newest fetched list, or of every one.
 
     Args:
         events: of one tenant, in order of its log; others than ``bill_list.fetched`` are passed over.
         blobs: where the original bytes are.
         newest_only: leave out all lists but the last.
+        masks: texts that may no longer be shown.
 
     Raises:
         IntegrityError: the bytes are not the list that was recorded.
@@ -60,7 +64,11 @@ def bill_table(events: Iterable[Recorded], blobs: Blobs, *, newest_only: bool = 
     lists = [
         (recorded, recorded.event) for recorded in events if isinstance(recorded.event, e.BillListFetched)
     ]
-    lines = [line for one in (lists[-1:] if newest_only else lists) for line in _lines(*one, blobs)]
+    lines = [
+        line
+        for one in (lists[-1:] if newest_only else lists)
+        for line in _lines(*one, blobs, masks or Masks())
+    ]
     names = list(dict.fromkeys(name for line in lines for name in line.fields))
     kinds = {name: _kind([line.fields.get(name) for line in lines]) for name in names}
     own = {column.name for column in OWN}
@@ -76,7 +84,7 @@ def bill_table(events: Iterable[Recorded], blobs: Blobs, *, newest_only: bool = 
     )
 
 
-def _lines(recorded: Recorded, fact: e.BillListFetched, blobs: Blobs) -> list[_Line]:
+def _lines(recorded: Recorded, fact: e.BillListFetched, blobs: Blobs, masks: Masks) -> list[_Line]:
     where = f"bill list of event {recorded.row.position}"
     try:
         pages = [
@@ -84,7 +92,7 @@ def _lines(recorded: Recorded, fact: e.BillListFetched, blobs: Blobs) -> list[_L
             for page in blobs.get(fact.blob).decode().split("\n")
             if page.strip()
         ]
-        rows = [row for page in pages for row in _rows(page)]
+        rows = [row for page in pages for row in _rows(masks.plain(page))]
     except (ValueError, TypeError) as error:
         raise IntegrityError(f"the list has another shape: {error}", where=where) from error
     if len(rows) != fact.rows:

@@ -14,6 +14,7 @@ import yaml
 from domain.ids import TaskId, TenantId, task_stream
 from projections.blobs import open_blob_reader
 from projections.exports.verify import verify
+from projections.masking import Masks
 from projections.reading import RecordReader, open_reader
 from tests.executor.cli.conftest import Command
 from tests.support.workbench import BILL
@@ -71,6 +72,8 @@ def test_a_counterparty_is_withheld_everywhere_once_another_person_approved(
     redactions = asked(proofreel(*request, "--everywhere", "--basis", BASIS, "--as", DPO, "--json"))
     assert len(redactions) > 2
     assert name.encode() in export(proofreel, office), "a request alone withholds nothing"
+    masks, before = Masks({name: "the name"}), _everything(office, proofreel)
+    assert len([place for place, data in before.items() if masks.found_in(data)]) > 3
     own = proofreel("redact", "approve", redactions[0], "--as", DPO)
     assert (own.code, "redaction.self" in own.word) == (1, True)
     assert proofreel("redact", "approve", *redactions, "--as", COUNSEL).code == 0
@@ -83,18 +86,33 @@ def test_a_counterparty_is_withheld_everywhere_once_another_person_approved(
     shown = proofreel("verify", office / "out.zip", "--json").json["withheld"]
     assert (shown["events"], shown["bases"]) == (report.withheld.events, [BASIS])
     assert "withheld: " in proofreel("verify", office / "out.zip").out
-    for command in (
-        ("tasks", "--json"),
-        ("ocel", "--out", office / "log.json"),
-        ("reconcile", "--month", "2026-11"),
-    ):
-        done = proofreel(*command)
-        assert name not in done.out
+    outputs = _everything(office, proofreel)
+    assert outputs.keys() == before.keys()
+    assert not [place for place, data in outputs.items() if masks.found_in(data)]
     with zipfile.ZipFile(office / "out.zip") as archive:
         assert any("data/withheld.json" in member for member in archive.namelist())
     rows = proofreel("redact", "list", "--json").json["redactions"]
     assert {row["status"] for row in rows} == {"approved"}
     assert (rows[0]["requested_by"], rows[0]["answered_by"], rows[0]["basis"]) == (DPO, COUNSEL, BASIS)
+
+
+def _everything(office: Path, proofreel: Command) -> dict[str, bytes]:
+    """What commands print and write about the record."""
+    said = {
+        " ".join(command): proofreel(*command).out.encode()
+        for command in (("tasks", "--json"), ("takeover", "list", "--json"), ("approvals", "list", "--json"))
+    }
+    written = {
+        "log.json": ("ocel", "-o", office / "log.json"),
+        "report": ("report", "--month", "2026-11", "-o", office / "report"),
+    }
+    for file, command in written.items():
+        done = proofreel(*command)
+        assert done.code == 0, done.err
+        for path in (office / file).rglob("*") if (office / file).is_dir() else [office / file]:
+            if path.is_file():
+                said[path.name] = path.read_bytes()
+    return said
 
 
 def test_a_rectangle_of_a_screen_is_withheld(
