@@ -290,7 +290,7 @@ def when(at_us: int | None) -> str:
 def moment(at_us: int | None) -> Cell:
     """``when`` as a cell of two lines, day above time: a column of times need not be wide."""
     day, _, rest = when(at_us).partition(" ")
-    return cell(text(day, "number"), text(rest, "quiet")) if rest else cell(text(day))
+    return cell(text(day, "number"), text(rest, "number")) if rest else cell(text(day))
 
 
 def clock(at_us: int) -> str:

@@ -48,7 +48,8 @@ def results(view: View, found: Found, asked: str) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if found.bills and found.bills != (asked,):
         line = tuple(text(bill, "strong", href=view.path(CHAIN, bill=bill)) for bill in found.bills)
-        blocks += [head(view, "search.bills", len(found.bills)), table((words("bill"),), [row(cell(line))])]
+        heads = (Column(label=words("bill"), grow=True),)
+        blocks += [head(view, "search.bills", len(found.bills)), table(heads, [row(cell(line))])]
     if found.tasks:
         of_tasks = (
             words("bill"),
