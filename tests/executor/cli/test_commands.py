@@ -137,7 +137,7 @@ def test_a_refused_row_is_told_with_its_line_its_value_and_the_reason(
     assert done.code == 1
     told = [line for line in done.out.splitlines() if line.startswith("  refused: ")]
     assert len(told) == 20
-    assert told[0].startswith("  refused: line 7, amount “twelve”: ")
+    assert told[0].startswith("  refused: line 7, Amount “twelve”: ")
     assert "5 more refused rows" in done.out
 
 
