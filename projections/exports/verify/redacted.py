@@ -231,7 +231,7 @@ class WithheldCheck:
         named = request["committed_in"]
         if named is None:
             self._later += 1
-            self._voices |= {request["requested_by"], (one.item or {})["approver"]}
+            self._voices |= {str(request["requested_by"]), str((one.item or {})["approver"])}
             return
         position, data = said.commitments.get(named, (0, {part: {}}))
         if not 0 < position < one.at or data[part].get(subject) != request["root"]:

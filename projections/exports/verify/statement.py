@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from projections.exports.verify import layout
+
 WITHHELD_PARTS = ("events", "frames", "documents", "deleted")
 """Of ``withheld.json``; the first two are always there, the others when they hold something."""
 
@@ -30,7 +32,24 @@ def shaped(withheld: Mapping[str, Any]) -> bool:
         wanted |= set() if name == "deleted" else {"approver"}
         if not all(isinstance(item, dict) and set(item) == wanted for item in part.values()):
             return False
+        if not all(_typed(name, value) for item in part.values() for name, value in item.items()):
+            return False
     return stated(parts) == dict(withheld) and any(parts.values())
+
+
+def _typed(name: str, value: object) -> bool:
+    """True if a field of an item has the type that it must have."""
+    match name:
+        case "at_us":
+            return type(value) is int and 0 <= value <= layout.MAX_TIME_US
+        case "regions":
+            return isinstance(value, list) and all(isinstance(one, dict) for one in value)
+        case "fields":
+            return isinstance(value, list) and all(isinstance(one, str) for one in value)
+        case "shown":
+            return isinstance(value, dict)
+        case _:
+            return isinstance(value, str)
 
 
 def item_of(stream: str, request: Mapping[str, Any], approver: str, at_us: int) -> dict[str, Any]:

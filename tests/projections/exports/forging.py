@@ -47,10 +47,16 @@ class Forger:
 
     def events_shown(self) -> list[Event]:
         """The same where some are withheld: those have no bytes."""
-        hidden = self.json(layout.WITHHELD)["events"] if layout.WITHHELD in self.files else {}
+        hidden = self._hidden()
         bodies = iter(self.files[layout.EVENTS].splitlines())
         entries = [json.loads(line) for line in self.files[layout.ENTRIES].splitlines()]
         return [Event(one, b"" if one["event_id"] in hidden else next(bodies)) for one in entries]
+
+    def _hidden(self) -> dict[str, Any]:
+        """Events that are said to be withheld, whatever else stands there."""
+        stated: Any = self.json(layout.WITHHELD) if layout.WITHHELD in self.files else {}
+        hidden = stated.get("events") if isinstance(stated, dict) else None
+        return hidden if isinstance(hidden, dict) else {}
 
     def put(self, events: list[Event]) -> None:
         """Replace them."""
@@ -143,7 +149,7 @@ class Forger:
         ]:
             del self.files[path]
         chunks = PageChunks()
-        hidden = self.json(layout.WITHHELD)["events"] if layout.WITHHELD in self.files else {}
+        hidden = self._hidden()
         bodies = iter(self.files[layout.EVENTS].splitlines())
         for line in self.files[layout.ENTRIES].splitlines():
             entry = json.loads(line)

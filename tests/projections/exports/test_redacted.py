@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -348,6 +350,56 @@ def _repainted(made: Made, sha256: str, *, inside: bool) -> bytes:
     at = (REGION.y * whole.width + REGION.x) * 3 if inside else 0
     rgb[at : at + 3] = b"\xff\x00\x00"
     return tiles.encode_png(tiles.Pixels(whole.width, whole.height, bytes(rgb)))
+
+
+def _spoiled(value: Any, dice: random.Random) -> Any:  # noqa: ANN401 - JSON of any shape
+    """The same JSON with one value somewhere in it exchanged for something odd, or left out."""
+    if isinstance(value, dict) and value and dice.random() < 0.85:
+        key = dice.choice(sorted(value))
+        if dice.random() < 0.1:
+            return {name: item for name, item in value.items() if name != key}
+        return value | {key: _spoiled(value[key], dice)}
+    if isinstance(value, list) and value and dice.random() < 0.85:
+        at = dice.randrange(len(value))
+        return [*value[:at], _spoiled(value[at], dice), *value[at + 1 :]]
+    odd: list[Any] = [
+        None,
+        True,
+        -1,
+        10**30,
+        1.5,
+        "",
+        "zz",
+        [],
+        {},
+        [[]],
+        {"$withheld": 7},
+        "\x1b[31m",
+        "0" * 64,
+    ]
+    return dice.choice([one for one in odd if one != value])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_whatever_a_forger_writes_is_a_problem_and_no_accident(less: Path, tmp_path: Path, seed: int) -> None:
+    """Statements, salts and the facts about redactions, each with a value of another kind somewhere."""
+    dice, forger = random.Random(seed), Forger(less)
+    targets = [layout.WITHHELD]
+    targets += sorted(
+        path for path in forger.files if layout.REDACTED.fullmatch(path) and path.endswith("json")
+    )
+    target = dice.choice([*targets, layout.EVENTS])
+    if target == layout.EVENTS:
+        events = forger.events_shown()
+        one = dice.choice([one for one in events if one.name.startswith(("redaction.", "commitments."))])
+        spoiled = json.loads(one.body)
+        one.body = layout.plain_json(spoiled | {"data": _spoiled(spoiled["data"], dice)})
+        forger.put(events)
+    else:
+        forger.put_json(target, _spoiled(json.loads(forger.files[target]), dice))
+    report = verify(forger.cover().write(tmp_path / "spoiled.zip"))
+    assert not report.ok
+    assert all(line.isprintable() for line in report.lines())
 
 
 @pytest.mark.parametrize(
