@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+
 from domain import events as e
+from domain.envelope import Recorded
 from domain.ids import ActionId, PrincipalId
+from domain.state import fold
 from projections.fold import run_keys
 from projections.views.approvals import ApprovalRow, Approvals, Pending, Request, pending
+from projections.views.common import own_task
+from tests.projections.views.histories import histories
 from tests.support.events import PERSON, SECOND_US, SERVICE, Book, TaskBook, intent, sha
 
 OTHER = PrincipalId("person:wang")
@@ -116,3 +122,12 @@ def test_a_second_request_leaves_the_first_dropped() -> None:
     task = asked(book)
     ask(task, ActionId("t1-action-1"))
     assert [request.status for request in row_of(book).requests] == ["dropped", "open"]
+
+
+@given(history=histories)
+def test_a_request_is_open_exactly_while_the_whole_task_waits_for_it(history: list[Recorded]) -> None:
+    for key, row in run_keys(Approvals(), history).items():
+        state = fold(recorded.event for recorded in history if own_task(recorded) == key)
+        is_open = bool(row.requests) and row.requests[-1].status == "open"
+        assert is_open == (state.status == "awaiting_approval")
+        assert (row.intent, row.requested_by) == (state.intent, state.requested_by or "")
