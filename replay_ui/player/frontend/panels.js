@@ -145,11 +145,18 @@ function breakable(name) {
   return h("span", {}, ...parts.flatMap((part) => [part, document.createElement("wbr")]));
 }
 
+const LONG = 90; // characters from which a value has the whole width, and scrolls
+
 function facts(rows) {
   return h(
     "dl",
     {},
-    ...rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))),
+    ...rows.map(([name, value]) => {
+      const long = typeof value === "string" && value.length > LONG;
+      // What scrolls must be reachable by keys.
+      const shown = h("dd", long ? { tabIndex: 0 } : {}, value);
+      return h("div", long ? { class: "pr-long" } : {}, h("dt", {}, name), shown);
+    }),
   );
 }
 
