@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import msgspec
 import sqlalchemy as sa
 from rich.console import Console
 from rich.padding import Padding
@@ -35,7 +36,7 @@ from projections.blobs import BlobReader, open_blob_reader
 from projections.fsck import check
 from projections.reading import RecordReader, open_reader
 from projections.settlement.at_scale import reconcile_stored
-from projections.settlement.importer import read_settlement
+from projections.settlement.importer import read_settlement, survey_settlement
 from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile
 from projections.views.reconciliation import Reconciliation
@@ -145,8 +146,11 @@ def import_file(
     name: str,
     source: str,
 ) -> SettlementFile:
-    """Keep the original bytes as a blob and the import as an event; the same file again adds nothing."""
-    parsed = read_settlement(data, load_profile(profile), month, file_name=name)
+    """Keep the original bytes as a blob and the import as an event; the same file again adds nothing.
+
+    The lines are read one by one and not kept: what is returned has none.
+    """
+    parsed = survey_settlement(data, load_profile(profile), month, file_name=name)
     sha256 = open_blobs(blobs).put(data, media_type="text/csv")
     clock, ids = SystemClock(), SystemIds()
     with open_record(store) as log:
@@ -183,7 +187,8 @@ def import_file(
 
 def _report_import(file: SettlementFile, *, as_json: bool) -> int:
     if as_json:
-        print_json(file)
+        told = msgspec.to_builtins(file)
+        print_json({name: value for name, value in told.items() if name != "lines"})
     else:
         totals = ", ".join(
             f"{currency} {format_minor(total, currency)}" for currency, total in file.totals.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from domain.errors import ConfigError
 from executor.sandbox.portal.model import Kind, LedgerLine
 from executor.sandbox.portal.settlement import settlement_file
-from projections.settlement.importer import SettlementReader, read_settlement
+from projections.settlement.importer import SettlementReader, read_settlement, survey_settlement
 from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile, parse_profile
 
@@ -223,6 +224,13 @@ def test_a_file_is_streamed_line_by_line_with_its_counts_at_the_end() -> None:
     with (DATA / "portal-plain.csv").open("rb") as stream:
         reader = SettlementReader(stream, PORTAL)
         assert sum(1 for _ in reader) == reader.counts().accepted == 5
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("portal-*.csv")))
+def test_a_survey_says_all_that_an_import_says_but_the_lines(name: str) -> None:
+    data = (DATA / name).read_bytes()
+    surveyed = survey_settlement(data, PORTAL, "2026-11", file_name=name)
+    assert surveyed == replace(read_settlement(data, PORTAL, "2026-11", file_name=name), lines=())
 
 
 def test_a_quote_that_never_closes_refuses_what_it_swallowed_and_says_that_the_trailer_is_gone() -> None:
