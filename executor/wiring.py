@@ -11,6 +11,7 @@ from typing import Self
 from zoneinfo import ZoneInfo
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 
 from domain.errors import ConfigError
 from domain.ids import TenantId
@@ -41,6 +42,8 @@ from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile
 
 LOCALES: Mapping[str, str] = {"zh": "zh-CN", "en": "en-US", "ja": "ja-JP", "ko": "ko-KR"}
+SCREENS: frozenset[RungName] = frozenset({"browser", "computer_use"})
+"""Rungs that need a browser."""
 AGENT = f"proofreel {version('proofreel')}"
 
 
@@ -99,7 +102,9 @@ class Workshop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        # A browser that a Ctrl-C or a crash has closed needs no closing, and must not hide what happened.
+        with contextlib.suppress(PlaywrightError):
+            self._stack.close()
 
     # -- what the kit is made of -----------------------------------------------------------------
 
@@ -325,10 +330,11 @@ class Workshop:
     def setting(self, goal: str, *, agent: str = AGENT) -> Setting:
         """What ``run.started`` says."""
         section = self.target.config.browser
+        screen = not SCREENS.isdisjoint(self.target.config.tools.ladder) or not self._own_model
         return Setting(
             agent=agent,
             goal=goal,
-            browser=f"chromium {self.browser().version}",
+            browser=f"chromium {self.browser().version}" if screen else "",
             viewport_width=section.viewport_width,
             viewport_height=section.viewport_height,
             config_sha256=digest(self.target.config),

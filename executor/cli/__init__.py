@@ -67,6 +67,8 @@ def cli(verbose: bool) -> None:  # noqa: FBT001 - click passes flags by name
     logging.basicConfig(
         level=logging.INFO if verbose else logging.ERROR, format="%(levelname)s %(name)s: %(message)s"
     )
+    if not verbose:  # a Ctrl-C reaches the browser too, and asyncio tells of each answer that then never came
+        logging.getLogger("asyncio").setLevel(logging.CRITICAL)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,111 +1,145 @@
 """A batch that is killed at any moment and started again never writes twice (B4, B6).
 
-Half of the moments are drawn over the whole run, half over the time right after a write's attempt became durable,
-where a careless executor would repeat it. Truth is the portal's own history.
+On the browser rung half of the moments are drawn over the whole run, half over the time right after a write's attempt
+became durable, where a careless executor would repeat it. The rungs without a screen are too quick for that: they are
+killed by the vendor, as their call arrives and once it is booked. Truth is the portal's own history.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 import signal
-import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser
 
 from domain import events as e
-from domain.errors import ConfigError, WorldError
-from domain.ids import TenantId
-from domain.task import TERMINAL, fold
+from domain.task import fold
+from executor.cli import INTERRUPTED, run_command
 from executor.sandbox import story
-from projections.blobs import open_blob_reader
-from projections.fsck import check
-from projections.reading import open_reader
-from tests.support.sandbox import Sandbox, running_sandbox
+from executor.sandbox.portal import actions, rest
+from executor.sandbox.portal.server import PortalThread
+from tests.support.batches import LIMIT_S, POLL_S, Place, kill, secrets_of, untouched, wait_for_attempt
+from tests.support.chromium import running_browser
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
 MOMENTS = 20
 WHOLE_RUN_S = 5.0
 AFTER_ATTEMPT_S = 0.5
-LIMIT_S = 60.0
-RESTARTS = 3
 
 
 @pytest.fixture(scope="module")
-def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
-    with running_sandbox(tmp_path_factory.mktemp("killed"), bills=80) as running:
+def portal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PortalThread]:
+    path = tmp_path_factory.mktemp("killed") / "portal.db"
+    with PortalThread(path, counts={"acme": 80, "globex": 4}) as running, secrets_of(running):
         yield running
 
 
-def attempted(sandbox: Sandbox, bill: str) -> bool:
-    """True once the write's attempt on the bill is durable."""
-    try:
-        with open_reader(sandbox.store) as reader:
-            return any(
-                isinstance(recorded.event, e.ActionAttempted) and recorded.event.writes
-                for recorded in reader.events(TenantId(story.TENANT))
-                if recorded.envelope.correlation_id == f"bill:{bill}"
-            )
-    except (ConfigError, WorldError):
-        return False  # the record isn't there yet
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with running_browser() as running:
+        yield running
 
 
-def wait_for_moment(sandbox: Sandbox, process: subprocess.Popen[str], bill: str, seed: int) -> None:
-    """Sleep until the seeded moment, or until the process ends by itself."""
-    chance = random.Random(seed)
-    end = time.monotonic() + LIMIT_S
-    if seed % 2:
-        while process.poll() is None and time.monotonic() < end and not attempted(sandbox, bill):
-            time.sleep(0.01)
-        time.sleep(chance.uniform(0, AFTER_ATTEMPT_S))
-    else:
-        time.sleep(chance.uniform(0, WHOLE_RUN_S))
-
-
-def kill(process: subprocess.Popen[str], *, everything: bool) -> None:
-    """SIGKILL to the executor, or to it and its browser."""
-    with contextlib.suppress(ProcessLookupError):
-        if everything:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
-    process.communicate(timeout=LIMIT_S)
+@pytest.fixture
+def place(portal: PortalThread, tmp_path: Path) -> Place:
+    return Place(folder=tmp_path, portal=portal, bill=untouched(portal))
 
 
 @pytest.mark.parametrize("seed", range(MOMENTS))
-def test_a_killed_batch_that_is_started_again_never_writes_twice(sandbox: Sandbox, seed: int) -> None:
-    bill = sandbox.pending()[0]
-    name = f"killed-{seed}"
-    sandbox.batch(name, [bill])
-    process = sandbox.start(name)
-    wait_for_moment(sandbox, process, bill["id"], seed)
+def test_a_killed_batch_that_is_started_again_never_writes_twice(
+    place: Place, browser: Browser, seed: int
+) -> None:
+    place.write(ladder=["browser"], sources=["api", "detail"], tools={})
+    chance = random.Random(seed)
+    process = place.start()
+    if seed % 2:
+        wait_for_attempt(place, process)
+        time.sleep(chance.uniform(0, AFTER_ATTEMPT_S))
+    else:
+        time.sleep(chance.uniform(0, WHOLE_RUN_S))
     kill(process, everything=seed % 4 < 2)
+    place.again(browser)
+    place.assert_settled()
 
-    for _ in range(RESTARTS):
-        again = sandbox.start(name)
-        _, errors = again.communicate(timeout=LIMIT_S)
-        if again.returncode in {0, 1}:
-            break
-    assert again.returncode in {0, 1}, errors
 
-    done = sandbox.processed(bill)
-    assert done <= 1
-    assert sandbox.posts(bill) <= 1
-    with open_reader(sandbox.store) as reader:
-        facts = [
-            recorded.event
-            for recorded in reader.events(TenantId(story.TENANT))
-            if recorded.envelope.correlation_id == f"bill:{bill['id']}"
-        ]
-        sound = check(reader, open_blob_reader(sandbox.blobs), TenantId(story.TENANT))
-    state = fold(facts)
-    assert state.status in TERMINAL
-    assert (state.status == "succeeded") == (done == 1)
-    assert state.open_attempt is None
-    assert sound.ok, sound.findings
-    writes = [fact for fact in facts if isinstance(fact, e.ActionAttempted) and fact.writes]
-    assert len(writes) <= 1 + sum(isinstance(fact, e.ActionBlocked) for fact in facts)
+@pytest.mark.parametrize("after_attempt", [True, False])
+def test_ctrl_c_says_how_to_go_on_and_loses_nothing(
+    place: Place,
+    browser: Browser,
+    after_attempt: bool,  # noqa: FBT001 - pytest passes parameters by name
+) -> None:
+    place.write(ladder=["browser"], sources=["api", "detail"], tools={})
+    process = place.start()
+    if after_attempt:
+        wait_for_attempt(place, process)
+    else:
+        while process.is_alive() and not place.facts():
+            time.sleep(POLL_S)
+    assert process.pid is not None
+    os.killpg(process.pid, signal.SIGINT)  # a terminal's Ctrl-C reaches the browser too
+    process.join(LIMIT_S)
+    said = place.said.read_text(encoding="utf-8")
+    assert process.exitcode == INTERRUPTED, said
+    assert said.strip() == "proofreel: stopped; what was recorded is kept, run the command again to go on"
+    place.again(browser)
+    place.assert_settled()
+
+
+def stdio(portal: PortalThread) -> dict[str, Any]:
+    """The vendor's MCP server, which lives and dies with the executor's group."""
+    command = [sys.executable, "-m", "executor.sandbox.mcp_server", "--portal", portal.url]
+    command += ["--account", "svc-acme", "--secret-env", story.SECRETS["svc-acme"]]
+    return {"mcp": {"command": command, "env": [story.SECRETS["svc-acme"]]}}
+
+
+@pytest.mark.parametrize("booked", [False, True], ids=["as the call arrives", "once it is booked"])
+@pytest.mark.parametrize("rung", ["api", "mcp"])
+def test_a_call_whose_executor_is_killed_under_it_is_settled_by_readback(
+    place: Place,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    rung: str,
+    booked: bool,  # noqa: FBT001 - pytest passes parameters by name
+) -> None:
+    place.write(ladder=[rung], sources=["api", "list"], tools=stdio(place.portal) if rung == "mcp" else {})
+    process = place.start()
+    act: Callable[..., Any] = actions.act_on_one
+
+    def killing(*asked: Any) -> Any:  # noqa: ANN401 - passed through
+        reply = act(*asked) if booked else None
+        kill(process, everything=True)
+        return reply or act(*asked)
+
+    monkeypatch.setattr(actions, "act_on_one", killing)
+    monkeypatch.setattr(rest, "act_on_one", killing)
+    process.join(LIMIT_S)
+    monkeypatch.undo()
+
+    left = fold(place.facts())
+    assert left.open_attempt is not None
+    assert left.open_attempt.writes
+    assert run_command(["recover", "--config", str(place.config)]) == 0, capsys.readouterr()
+    (unknown,) = [fact for fact in place.facts() if isinstance(fact, e.ActionOutcomeUnknown)]
+    assert unknown.action_id == left.open_attempt.action_id
+    assert {f.phase for f in place.facts() if isinstance(f, e.ReadbackConfirmed)} == {"recovery"}
+    assert [outcome.status for outcome in place.again(None).outcomes] == ["succeeded"]
+    place.assert_settled()
+
+
+@pytest.mark.parametrize("rung", ["api", "mcp"])
+def test_a_batch_of_calls_that_is_killed_anywhere_never_writes_twice(place: Place, rung: str) -> None:
+    place.write(ladder=[rung], sources=["api", "list"], tools=stdio(place.portal) if rung == "mcp" else {})
+    for moment in range(3):
+        process = place.start()
+        process.join(random.Random(f"{rung} {moment}").uniform(0, 1.5))
+        kill(process, everything=bool(moment % 2))
+    place.again(None)
+    place.assert_settled()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -64,25 +62,6 @@ class Sandbox:
     def workshop(self) -> Workshop:
         """An executor on real Chromium; a context manager."""
         return Workshop(self.target(), store=self.store, blobs=self.blobs)
-
-    def start(self, name: str) -> subprocess.Popen[str]:
-        """``proofreel run`` over the batch of that name, as a process in a group of its own."""
-        return subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                "executor.cli",
-                "run",
-                str(self.folder / f"{name}.yaml"),
-                "-c",
-                str(self.config),
-                "--json",
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
 
     def processed(self, bill: Mapping[str, Any]) -> int:
         """How often the vendor has really marked the bill."""
