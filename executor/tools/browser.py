@@ -142,7 +142,8 @@ class BrowserTool:
     def close(self) -> None:
         """Close the context that the tool opened."""
         if self._owns_context:
-            self.page.context.close()
+            with contextlib.suppress(PlaywrightError):  # it may be gone with its browser
+                self.page.context.close()
 
     def __enter__(self) -> Self:
         return self
