@@ -22,7 +22,7 @@ from playwright import sync_api
 
 T = TypeVar("T")
 ASYNC_MODULE = "playwright.async_api"
-LISTENING = frozenset({"on", "once", "route", "remove_listener", "unroute"})
+LISTENING = frozenset({"on", "once", "route", "route_web_socket", "remove_listener", "unroute"})
 
 
 class Bridge:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Page, Request, Response, Route
+from playwright.sync_api import BrowserContext, Page, Request, Response, Route, WebSocketRoute
 from playwright.sync_api import Error as PlaywrightError
 
 from domain.errors import ConfigError
@@ -22,6 +22,7 @@ from executor.guards.request_rules import SAFE_METHODS, judge_request, origin_of
 from executor.tools.base import RequestRule, SiteRules
 
 HTTP: Final = ("http://", "https://")
+POLICY_VIOLATION: Final = 1008
 BACKGROUND: Final = frozenset({"eventsource", "websocket", "media", "ping"})
 
 
@@ -75,16 +76,22 @@ class RequestHold:
         self._sent: dict[Request, Sent] = {}
         self._flying: set[Request] = set()
         self._owner = owner
+        self._born: list[Page] = []
+        """Windows that came up while a step on somebody else's page was under way."""
         owner.on("request", self._on_request)
         owner.on("response", self._on_response)
         owner.on("requestfinished", self._on_finished)
         owner.on("requestfailed", self._on_failed)
-        if enforce:
-            owner.route("**/*", self._on_route)
-        if enforce and isinstance(owner, BrowserContext):
+        if not enforce:
+            return
+        owner.route("**/*", self._on_route)
+        owner.route_web_socket("**/*", self._on_web_socket)
+        if isinstance(owner, BrowserContext):
             owner.on("page", self._on_window)
-        elif enforce and isinstance(owner, Page):
+        else:
             owner.on("popup", self._on_window)
+            owner.context.on("page", self._on_born)
+            owner.context.route("**/*", self._on_beside)
 
     def release(self) -> None:
         """Let go of a page that stays open: nothing is held or listed any more."""
@@ -93,9 +100,16 @@ class RequestHold:
         owner.remove_listener("response", self._on_response)
         owner.remove_listener("requestfinished", self._on_finished)
         owner.remove_listener("requestfailed", self._on_failed)
-        if self.enforce:
-            owner.unroute("**/*", self._on_route)
-            owner.remove_listener("page" if isinstance(owner, BrowserContext) else "popup", self._on_window)
+        if not self.enforce:
+            return
+        self.enforce = False  # a routed web socket can't be let go of; from now on it passes
+        owner.unroute("**/*", self._on_route)
+        if isinstance(owner, BrowserContext):
+            owner.remove_listener("page", self._on_window)
+        else:
+            owner.remove_listener("popup", self._on_window)
+            owner.context.remove_listener("page", self._on_born)
+            owner.context.unroute("**/*", self._on_beside)
 
     def begin(self, rule: RequestRule | None, intent: Intent | None, *, login_path: str = "") -> None:
         """A step begins; without a rule it may send nothing that writes."""
@@ -188,6 +202,32 @@ class RequestHold:
             else:
                 route.fallback()
 
+    def _on_beside(self, route: Route) -> None:
+        """Requests in somebody else's context that are none of the page's: of a worker, of a window it opened."""
+        request = route.request
+        try:
+            page = request.frame.page
+        except PlaywrightError:  # of a service worker, or of a window that isn't there yet
+            page = None
+        of_worker = page is None and request.service_worker is not None
+        ours = self._open and (page is None or page in self._born)
+        with contextlib.suppress(PlaywrightError):  # the page is gone, and the request with it
+            if not ours or (of_worker and self._is_allowed(request.url) and self._judge(request)):
+                route.fallback()
+                return
+            if not of_worker:
+                self._note_window(request.url)
+            route.abort("blockedbyclient")
+
+    def _on_web_socket(self, socket: WebSocketRoute) -> None:
+        """A web socket is let through to an allowed origin and to no other; what it says is not compared."""
+        scheme, _, rest = socket.url.partition("://")
+        address = f"{'https' if scheme == 'wss' else 'http'}://{rest}"
+        if self.enforce and self._leaves(address):
+            socket.close(code=POLICY_VIOLATION, reason="not an allowed origin")
+        else:
+            socket.connect_to_server()
+
     def _on_request(self, request: Request) -> None:
         if request.resource_type not in BACKGROUND:
             self._flying.add(request)
@@ -210,6 +250,11 @@ class RequestHold:
         sent = self._sent.get(request)
         if sent is not None and not sent.status:
             sent.failed = request.failure or "failed"
+
+    def _on_born(self, window: Page) -> None:
+        if self._open:
+            self._born.append(window)
+            self._on_window(window)
 
     def _on_window(self, window: Page) -> None:
         self._note_window(window.url)

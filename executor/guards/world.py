@@ -24,6 +24,7 @@ from executor.tools.base import SiteRules
 
 READY_LIMIT_MS = 10_000
 READ_ATTEMPTS = 3
+NO_SHARED_WORKERS = "delete globalThis.SharedWorker;"
 GONE = re.compile(r"context|navigat|destroyed|closed|detached|Target crashed", re.IGNORECASE)
 
 
@@ -73,8 +74,11 @@ class WorldGone(WorldError):
 class IsolatedWorld:
     """The guards' script in one page."""
 
-    def __init__(self, page: Page, rules: SiteRules) -> None:
+    def __init__(self, page: Page, rules: SiteRules, *, enforce: bool = False) -> None:
+        """``enforce``: the page gets no shared workers, whose requests no guard could hold."""
         self.page = page
+        self._enforce = enforce
+        self._kept_out: list[tuple[CDPSession, str]] = []
         self.mark = f"x-{secrets.token_hex(12)}"
         self.messages: list[Message] = []
         self.sighting: Sighting | None = None
@@ -126,6 +130,18 @@ class IsolatedWorld:
             "Page.addScriptToEvaluateOnNewDocument",
             {"source": self._source, "worldName": script.WORLD, "runImmediately": True},
         )
+
+        if self._enforce:
+            asked = {"source": NO_SHARED_WORKERS, "runImmediately": True}
+            answer = session.send("Page.addScriptToEvaluateOnNewDocument", asked)
+            self._kept_out.append((session, str(answer["identifier"])))
+
+    def release(self) -> None:
+        """Let go of somebody else's page: its next documents have everything again."""
+        for session, identifier in self._kept_out:
+            with contextlib.suppress(PlaywrightError):  # the frame may be gone
+                session.send("Page.removeScriptToEvaluateOnNewDocument", {"identifier": identifier})
+        self._kept_out.clear()
 
     def _forget_frame(self, frame: Frame) -> None:
         if frame != self.page.main_frame:

@@ -91,7 +91,7 @@ class BrowserTool:
         self.clock = clock
         self.account = account
         self.mode = mode
-        self.world = IsolatedWorld(page, rules)
+        self.world = IsolatedWorld(page, rules, enforce=mode == "guarded")
         self.gate = TargetGate(self.world)
         self.camera = Camera(self.world, clock)
         self.trace = TraceRecorder(page, self.world, rules)
@@ -135,6 +135,7 @@ class BrowserTool:
         """Let go of somebody else's page: gate off, nothing held, no dialog handled."""
         with contextlib.suppress(PlaywrightError, WorldError):  # the page may be closed already
             self.gate.disarm_quietly()
+        self.world.release()
         self.hold.release()
         self.page.remove_listener("dialog", self._on_dialog)
         self.page.remove_listener("response", self._on_response)
