@@ -46,6 +46,14 @@ PAGE: Final = 1000
 """Rows that are read at once."""
 _COLUMNS: Final = "tenant, position, stream, version, recorded_at_us, body, entry_hash"
 
+_OF_KIND: Final = "stream >= :low AND stream < :high AND stream LIKE :start"
+"""Streams of one kind: bounds for the index, which hold in every collation of a database, and the name's own start."""
+
+
+def _bounds(kind: str) -> tuple[str, str]:
+    """They differ in a letter, because collations order punctuation as they like."""
+    return kind, f"{kind[:-1]}{chr(ord(kind[-1]) + 1)}"
+
 
 class RecordReader:
     """Read access to one record; every method raises ``WorldError`` when the database fails."""
@@ -70,12 +78,10 @@ class RecordReader:
 
     def withheld(self, tenant: TenantId) -> int:
         """Events about redactions and deletions; grows when something is withheld."""
-        statement = (
-            "SELECT count(*) FROM event WHERE tenant = :tenant AND stream >= 'redaction:' AND stream < 'redaction;'"
-            " UNION ALL SELECT count(*) FROM event"
-            " WHERE tenant = :tenant AND stream >= 'deletion:' AND stream < 'deletion;'"
-        )
-        return sum(int(row[0]) for row in self._fetch(statement, tenant=tenant))
+        count = "(SELECT count(*) FROM event WHERE tenant = :tenant AND stream >= '{0}' AND stream < '{1}'"
+        count += " AND stream LIKE '{0}:%')"
+        kinds = [count.format(*_bounds(kind)) for kind in ("redaction", "deletion")]
+        return int(self._fetch(f"SELECT {' + '.join(kinds)}", tenant=tenant)[0][0])
 
     def _reading(self, tenant: TenantId) -> Callable[[StoredRow], Recorded]:
         return read if self._shown is None else self._shown.reading(tenant)
@@ -158,10 +164,11 @@ class RecordReader:
     def streams(self, tenant: TenantId, kind: str) -> list[StreamId]:
         """Names of the streams of one kind (``task``, ``run``), in order of their first event."""
         statement = (
-            "SELECT stream FROM event WHERE tenant = :tenant AND stream >= :low AND stream < :high"
+            f"SELECT stream FROM event WHERE tenant = :tenant AND {_OF_KIND}"  # noqa: S608 - constants
             " GROUP BY stream ORDER BY min(position)"
         )
-        rows = self._fetch(statement, tenant=tenant, low=f"{kind}:", high=f"{kind};")
+        low, high = _bounds(kind)
+        rows = self._fetch(statement, tenant=tenant, low=low, high=high, start=f"{kind}:%")
         return [StreamId(row[0]) for row in rows]
 
     def at(self, tenant: TenantId, position: int) -> Recorded | None:
