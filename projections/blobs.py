@@ -81,14 +81,20 @@ class FolderReader:
             if _NAME.fullmatch(path.name):
                 yield Sha256(path.name)
 
-    def sealed(self, sha256: Sha256) -> Iterator[tuple[str, bytes]]:
-        """Key ids and stored bytes of a name."""
+    def keys_of(self, sha256: Sha256) -> list[str]:
+        """Ids of the keys under which a name is kept, sorted."""
         folder = self._path(sha256).parent
         try:
-            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-                name, _, key_id = path.name.partition(".")
-                if name == sha256 and KEY_ID.fullmatch(key_id):
-                    yield key_id, path.read_bytes()
+            found = [path.name.partition(".") for path in folder.iterdir()] if folder.is_dir() else []
+        except OSError as error:
+            raise WorldError(f"blob {sha256}: {error.strerror}", remedy="mend the folder") from error
+        return sorted(key_id for name, _, key_id in found if name == sha256 and KEY_ID.fullmatch(key_id))
+
+    def read_sealed(self, sha256: Sha256, key_id: str) -> bytes:
+        """Stored bytes of a name under a key."""
+        path = self._path(sha256)
+        try:
+            return path.with_name(f"{path.name}.{key_id}").read_bytes()
         except OSError as error:
             raise WorldError(f"blob {sha256}: {error.strerror}", remedy="mend the folder") from error
 
@@ -136,15 +142,17 @@ class BucketReader:
                 if _NAME.fullmatch(name):
                     yield Sha256(name)
 
-    def sealed(self, sha256: Sha256) -> Iterator[tuple[str, bytes]]:
-        """Key ids and stored bytes of a name."""
+    def keys_of(self, sha256: Sha256) -> list[str]:
+        """Ids of the keys under which a name is kept, sorted."""
         folder = _key(sha256).rpartition("/")[0]
-        for name, key_id in self._listed(folder):
-            if name == sha256:
-                try:
-                    yield key_id, bytes(self._store.get(f"{_key(sha256)}.{key_id}").bytes())
-                except Exception as error:  # the client's errors share no public base class
-                    raise _unreachable(error) from error
+        return sorted(key_id for name, key_id in self._listed(folder) if name == sha256)
+
+    def read_sealed(self, sha256: Sha256, key_id: str) -> bytes:
+        """Stored bytes of a name under a key."""
+        try:
+            return bytes(self._store.get(f"{_key(sha256)}.{key_id}").bytes())
+        except Exception as error:  # the client's errors share no public base class
+            raise _unreachable(error) from error
 
     def sealed_names(self) -> Iterator[Sha256]:
         """Names of sealed contents."""

@@ -6,6 +6,7 @@ bytes that are missing or damaged; keys are only read.
 
 from __future__ import annotations
 
+import hashlib
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,8 +33,12 @@ class SealedPlaces(Protocol):
         """Names of plain contents."""
         ...
 
-    def sealed(self, sha256: Sha256) -> Iterator[tuple[str, bytes]]:
-        """Key ids and stored bytes of a name."""
+    def keys_of(self, sha256: Sha256) -> list[str]:
+        """Ids of the keys under which a name is kept, sorted."""
+        ...
+
+    def read_sealed(self, sha256: Sha256, key_id: str) -> bytes:
+        """Stored bytes of a name under a key."""
         ...
 
     def sealed_names(self) -> Iterator[Sha256]:
@@ -53,14 +58,14 @@ class SealedReader:
     def get(self, sha256: Sha256) -> bytes:
         """The bytes, checked; ``KeyGone`` when their key was destroyed, ``IntegrityError`` for anything else."""
         gone = damaged = False
-        for key_id, stored in self._places.sealed(sha256):
+        for key_id in self._places.keys_of(sha256):
             key = self._key(key_id)
             gone |= key is None
             if key is not None:
-                try:
-                    return unseal(stored, sha256, key)
-                except ValueError:
-                    damaged = True
+                data = _opened(self._places.read_sealed(sha256, key_id), sha256, key)
+                if data is not None:
+                    return data
+                damaged = True
         if damaged and not self._places.has(sha256):
             raise IntegrityError("sealed bytes are damaged", where=f"blob {sha256}")
         if gone and not self._places.has(sha256):
@@ -69,7 +74,7 @@ class SealedReader:
 
     def has(self, sha256: Sha256) -> bool:
         """True if the bytes can be had (they are not checked)."""
-        return any(self._key(key_id) for key_id, _ in self._places.sealed(sha256)) or self._places.has(sha256)
+        return any(self._key(key_id) for key_id in self._places.keys_of(sha256)) or self._places.has(sha256)
 
     def names(self) -> Iterator[Sha256]:
         """Every stored name, in no order; those whose key is gone are among them."""
@@ -97,6 +102,15 @@ class SealedReader:
         except (OSError, ValueError) as error:
             what = f"the keys of {self._ring} can't be read with {self._key_path}"
             raise ConfigError(what, remedy="name the privacy key of this keyring") from error
+
+
+def _opened(stored: bytes, name: Sha256, key: DataKey) -> bytes | None:
+    """The bytes that belong to a name, None when these don't."""
+    try:
+        data = unseal(stored, name, key)
+    except ValueError:
+        return None
+    return data if hashlib.sha256(data).hexdigest() == name else None
 
 
 def split_url(url: str) -> tuple[str, Path, Path] | None:

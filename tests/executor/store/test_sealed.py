@@ -11,6 +11,7 @@ from obstore.store import S3Store
 
 from domain.errors import ConfigError, IntegrityError, KeyGone
 from domain.ids import Sha256
+from domain.sealing import seal
 from executor.store.blobs import open_blobs
 from executor.store.sealed import PROOF, SealedBlobs
 from executor.store.sealing import sealed_url
@@ -140,6 +141,16 @@ def test_damaged_bytes_are_damage_and_not_a_deletion(sealed: Sealed) -> None:
         assert not isinstance(told.value, KeyGone)
     assert sealed.writer().put(PICTURE, media_type="image/png") == NAME, "and putting it again mends it"
     assert sealed.reader().get(NAME) == PICTURE
+
+
+def test_what_was_sealed_under_a_wrong_name_is_damage(sealed: Sealed) -> None:
+    writer = sealed.writer()
+    writer.put(PICTURE, media_type="image/png")
+    (key,) = writer.ring.keys("acme")
+    sealed.overwrite(NAME, seal(b"another picture", NAME, key, b"n" * 12))
+    for blobs in (writer, sealed.reader()):
+        with pytest.raises(IntegrityError, match=r"damaged|differ from their name"):
+            blobs.get(NAME)
 
 
 def test_contents_can_not_be_exchanged(sealed: Sealed) -> None:
