@@ -23,6 +23,7 @@ from projections.views.runs import RunRow, Runs
 from projections.views.task_states import TaskRow, TaskStates
 from tests.projections.views.histories import histories
 from tests.support.events import TENANT, Book, intent
+from tests.support.postgres import cluster
 
 
 class Log:
@@ -201,3 +202,20 @@ def test_nothing_but_views_is_in_the_tables(engine: sa.Engine, book: Book) -> No
         positions = set(connection.execute(sa.select(POSITIONS.c.position)).scalars())
     assert names <= {view.name for view in ALL}
     assert positions == {len(book.events)}
+
+
+@pytest.mark.postgres
+def test_on_postgresql_views_grow_and_are_built_again_as_on_sqlite(book: Book) -> None:
+    engine = sa.create_engine(cluster().url())
+    other = Book("globex")
+    other.run().task("t1", intent("B9")).done()
+    catch_up(Log(other.events), engine, other.tenant, ALL)
+    for cut in (3, 12, 13, len(book.events)):
+        catch_up(Log(book.events[:cut]), engine, TENANT, ALL, batch=5)
+    for again in (False, True):
+        if again:
+            rebuild(Log(book.events), engine, TENANT, ALL)
+        for view in ALL:
+            assert everything(engine, view) == folded(view, book.events)
+            assert list(rows(engine, view, other.tenant)) == folded(view, other.events)
+    engine.dispose()
