@@ -36,7 +36,10 @@ def is_private(name: str, also: Iterable[str] = ()) -> bool:
 def forms(secret: str) -> Iterator[str]:
     """The ways in which a secret may be written."""
     once = json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]
-    inner = *once, *(json.dumps(form, ensure_ascii=False)[1:-1] for form in once)  # JSON kept as a text of JSON
+    inner = (
+        *once,
+        *(json.dumps(form, ensure_ascii=False)[1:-1] for form in once),
+    )  # JSON kept as a text of JSON
     percent = quote(secret, safe=""), quote_plus(secret), quote(secret, safe="!'()*~-._")
     yield from (secret, *inner, html.escape(secret), html.escape(secret, quote=False))
     yield secret.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;").replace("'", "&#39;")

@@ -180,6 +180,7 @@ def test_the_raw_trace_told_every_one_of_them(
 ) -> None:
     """What this file looks for is really there before: the search would find it."""
     raw: list[bytes] = []
+
     def overheard(data: bytes, **options: Any) -> Scrubbed:  # noqa: ANN401 - passed on
         raw.append(data)
         return scrub(data, **options)
