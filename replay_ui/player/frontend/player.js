@@ -161,10 +161,21 @@ export class Player {
     this.toolbar.position(i, this.manifest.total, this.elapsed(i));
     this.describe(entry, frame);
     this.tellTests(entry, frame);
-    this.film.move(i);
-    this.prefetch(i);
+    this.around(i);
     this.compare(i, partner);
     this.atRest(entry, frame);
+  }
+
+  // What stands and lies around frame i, once the frame itself has been painted: the strip, and what is fetched ahead.
+  around(i) {
+    cancelAnimationFrame(this.painting);
+    this.painting = requestAnimationFrame(() => {
+      clearTimeout(this.painted);
+      this.painted = setTimeout(() => {
+        this.film.move(i);
+        if (this.shown === i) this.prefetch(i);
+      });
+    });
   }
 
   describe(entry, frame) {
@@ -364,6 +375,8 @@ export class Player {
   }
 
   close() {
+    cancelAnimationFrame(this.painting);
+    clearTimeout(this.painted);
     clearTimeout(this.resting);
     clearTimeout(this.toasting);
     this.playback.pause();

@@ -187,7 +187,7 @@ export class Film {
     const scale = Math.min(208 / bitmap.width, 130 / bitmap.height);
     const [w, tall] = [bitmap.width * scale, bitmap.height * scale];
     const g = thumb.getContext("2d");
-    g.imageSmoothingQuality = "high";
+    g.imageSmoothingQuality = "medium";
     g.drawImage(bitmap, (208 - w) / 2, (130 - tall) / 2, w, tall);
     this.thumbs.set(sha256, thumb);
     if (this.thumbs.size > KEPT) this.thumbs.delete(this.thumbs.keys().next().value);
