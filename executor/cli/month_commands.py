@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 import msgspec
@@ -134,6 +135,15 @@ def import_command(
     return _report_import(imported, as_json=as_json)
 
 
+class Imported(NamedTuple):
+    """What an import came to."""
+
+    file: SettlementFile
+    """Without its lines."""
+    added: bool
+    """False when the month had this very file, read with this profile, before."""
+
+
 def import_file(
     data: bytes,
     *,
@@ -145,10 +155,10 @@ def import_file(
     profile: str,
     name: str,
     source: str,
-) -> SettlementFile:
+) -> Imported:
     """Keep the original bytes as a blob and the import as an event; the same file again adds nothing.
 
-    The lines are read one by one and not kept: what is returned has none.
+    The same bytes read with another profile are another import: the first may have been the wrong one.
     """
     parsed = survey_settlement(data, load_profile(profile), month, file_name=name)
     sha256 = open_blobs(blobs).put(data, media_type="text/csv")
@@ -156,8 +166,9 @@ def import_file(
     with open_record(store) as log:
         stream = settlement_stream(month)
         stored = [recorded.event for recorded in log.stream(tenant, stream)]
-        if any(isinstance(fact, e.SettlementImported) and fact.blob == sha256 for fact in stored):
-            return parsed
+        before = [fact for fact in stored if isinstance(fact, e.SettlementImported)]
+        if any((fact.blob, fact.profile) == (sha256, profile) for fact in before):
+            return Imported(parsed, added=False)
         fact = e.SettlementImported(
             blob=sha256,
             file_name=name,
@@ -182,13 +193,14 @@ def import_file(
             correlation_id=f"month:{month}",
         )
         log.append([Draft(envelope=envelope, event=fact)])
-    return parsed
+    return Imported(parsed, added=True)
 
 
-def _report_import(file: SettlementFile, *, as_json: bool) -> int:
+def _report_import(imported: Imported, *, as_json: bool) -> int:
+    file = imported.file
     if as_json:
-        told = msgspec.to_builtins(file)
-        print_json({name: value for name, value in told.items() if name != "lines"})
+        told = {name: value for name, value in msgspec.to_builtins(file).items() if name != "lines"}
+        print_json({**told, "added": imported.added})
     else:
         totals = ", ".join(
             f"{currency} {format_minor(total, currency)}" for currency, total in file.totals.items()
@@ -208,6 +220,8 @@ def _report_import(file: SettlementFile, *, as_json: bool) -> int:
             )
         if not file.counts.accepted and not file.counts.refused:
             click.echo("  there is no settlement line in it; check the file and its --profile")
+        if not imported.added:
+            click.echo("  this very file was imported before; nothing was added")
     return 1 if file.findings or file.refused else 0
 
 

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from domain.ids import TaskId
+from projections.settlement import profiles
 from tests.executor.cli.conftest import Command
 from tests.support.settlement import FileLine, month_bytes
 from tests.support.workbench import BILL, THIRD_BILL
 
 Tasks = Mapping[str, TaskId]
+PROFILES = Path(profiles.__file__).parent
 
 
 def test_tasks_are_listed_with_their_state(proofreel: Command, recorded: Tasks) -> None:
@@ -139,6 +141,19 @@ def test_a_refused_row_is_told_with_its_line_its_value_and_the_reason(
     assert len(told) == 20
     assert told[0].startswith("  refused: line 7, Amount “twelve”: ")
     assert "5 more refused rows" in done.out
+
+
+def test_the_same_file_adds_nothing_unless_it_is_read_with_another_profile(
+    proofreel: Command, recorded: Tasks, desk: Path
+) -> None:
+    (desk / "november.csv").write_bytes(month_bytes(FileLine(bill="B")))
+    other = (PROFILES / "portal.yaml").read_text("utf-8").replace("name: portal", "name: other", 1)
+    (desk / "other.yaml").write_text(other, "utf-8")
+    command = ("settlement", "import", "november.csv", "--month", "2026-11")
+    assert proofreel(*command, "--json").json["added"] is True
+    assert proofreel(*command, "--json").json["added"] is False
+    assert "nothing was added" in proofreel(*command).out
+    assert proofreel(*command, "--profile", "other.yaml", "--json").json["added"] is True
 
 
 def test_a_file_without_a_settlement_line_says_so(proofreel: Command, recorded: Tasks, desk: Path) -> None:
