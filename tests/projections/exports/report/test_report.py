@@ -85,7 +85,7 @@ def of_tenant(table: Table, tenant: str) -> list[dict[str, Cell]]:
 def test_the_metrics_are_those_of_the_desk(sample: Sample, report: Report) -> None:
     desk = sample.desk()
     for tenant in ("acme", "globex"):
-        shown_there = desk.metrics(TenantId(tenant)).value
+        shown_there = desk.metrics(TenantId(tenant)).value.report
         for row, name in zip(of_tenant(report.table("metrics"), tenant), NAMES, strict=True):
             metric = shown_there.of(name)
             assert row["metric"] == name
