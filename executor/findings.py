@@ -122,7 +122,8 @@ def last_word(stream: TaskStream) -> tuple[str, str]:
             case e.TaskRefused() | e.TaskFailed() | e.TakeoverRequested():
                 return fact.verdict, fact.reason
             case e.TaskClaimDenied():
-                return "already_in_progress", f"held by {fact.holder_stream}"
+                holder = f"{fact.holder_stream} of {fact.holder_principal}"
+                return "already_in_progress", f"held by {holder}; 'proofreel tasks' says how far it is"
             case e.TaskSucceeded():
                 return "pass", f"confirmed by {fact.source}"
             case e.ApprovalRequested():
