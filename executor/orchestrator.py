@@ -33,6 +33,7 @@ from executor.runtime.kit import Hands, Kit
 from executor.runtime.permits import permit, sources_for
 from executor.runtime.settling import Settling
 from executor.runtime.streams import TaskStream
+from executor.runtime.traces import TaskTraces
 from executor.tools.base import Look
 
 
@@ -57,8 +58,8 @@ class Orchestrator:
     def __init__(self, kit: Kit, *, run_id: RunId, hands: Callable[[], Hands]) -> None:
         self._kit = kit
         self._run_id = run_id
-        self._open_hands = hands
-        self._endings = Endings(kit)
+        self._traces = TaskTraces(kit, hands)
+        self._endings = Endings(kit, before_seal=self._traces.settle)
         self._admission = Admission(kit, self._endings)
         self._settling = Settling(kit, self._endings)
 
@@ -95,7 +96,8 @@ class Orchestrator:
         if stream.state.status == "awaiting_approval" and not self._answered(stream):
             return self._outcome(stream, order)
         if stream.state.status not in TERMINAL:
-            self._work(stream, order.intent)
+            with self._traces.of(stream):
+                self._work(stream, order.intent)
         return self._outcome(stream, order)
 
     def look_at(self, order: WorkOrder) -> Outcome:
@@ -151,7 +153,7 @@ class Orchestrator:
             irreversible=action.irreversible,
             gate=lambda proposed, look: self._gate(stream, intent, action, proposed, look),
         )
-        return climb(self._kit, self._open_hands, job)
+        return climb(self._kit, self._traces.hands, job)
 
     def _gate(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from domain import commands as c
 from domain import events as e
 from domain.events.recovery import Severity
@@ -18,8 +20,10 @@ PUT_OFF = "put off before any write"
 class Endings:
     """Writes endings into task streams."""
 
-    def __init__(self, kit: Kit) -> None:
+    def __init__(self, kit: Kit, *, before_seal: Callable[[TaskStream], None] = lambda _: None) -> None:
+        """``before_seal``: asked for what still belongs into a stream that is about to be closed."""
         self._kit = kit
+        self._before_seal = before_seal
 
     def fail(self, stream: TaskStream, check: Check) -> None:
         """End without an effect outstanding; session and rights trouble alerts at once (B9)."""
@@ -61,5 +65,6 @@ class Endings:
 
     def seal(self, stream: TaskStream) -> None:
         """Close the stream with its count."""
+        self._before_seal(stream)
         stream.stage(c.Seal(by=self._kit.identity.principal))
         stream.flush()
