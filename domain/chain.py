@@ -9,6 +9,10 @@ therefore fixes the whole history of its stream up to it.
 from __future__ import annotations
 
 import hashlib
+from struct import Struct
+
+_sha256 = hashlib.sha256
+_place = Struct(">QQ").pack
 
 GENESIS = b"\x00" * 32
 """What stands before the first entry of a stream."""
@@ -16,11 +20,14 @@ GENESIS = b"\x00" * 32
 
 def body_hash(body: bytes) -> bytes:
     """SHA-256 of the stored bytes; what ``sha256sum`` prints for them."""
-    return hashlib.sha256(body).digest()
+    return _sha256(body).digest()
 
 
 def entry_hash(previous: bytes, body_sha256: bytes, *, position: int, recorded_at_us: int) -> bytes:
     """Next link of the chain; ``previous`` and ``body_sha256`` are 32 bytes each."""
-    return hashlib.sha256(
-        b"\x02" + previous + body_sha256 + position.to_bytes(8, "big") + recorded_at_us.to_bytes(8, "big")
-    ).digest()
+    return _sha256(b"\x02" + previous + body_sha256 + _place(position, recorded_at_us)).digest()
+
+
+def entry_of(previous: bytes, body: bytes, position: int, recorded_at_us: int) -> bytes:
+    """``entry_hash`` over ``body_hash``, in one step."""
+    return _sha256(b"\x02" + previous + _sha256(body).digest() + _place(position, recorded_at_us)).digest()

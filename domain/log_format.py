@@ -18,6 +18,8 @@ from domain.ids import StreamId, TenantId
 
 LEAF_BYTES = 53
 LEAF_VERSION = 1
+_HASHED_LEAF = bytes((0, LEAF_VERSION))
+"""RFC 6962 puts a zero before a leaf that is hashed."""
 
 
 def stream_tag(tenant: TenantId, stream: StreamId) -> bytes:
@@ -37,6 +39,11 @@ class Leaf:
 def encode_leaf(tag: bytes, version: int, entry: bytes) -> bytes:
     """53 bytes; ``tag`` has 16, ``entry`` 32."""
     return bytes((LEAF_VERSION,)) + tag + version.to_bytes(4, "big") + entry
+
+
+def hashed_leaf(tag: bytes, version: int, entry: bytes) -> bytes:
+    """The tree's hash of a leaf (``domain.merkle.leaf_hash`` over ``encode_leaf``), in one step."""
+    return hashlib.sha256(_HASHED_LEAF + tag + version.to_bytes(4, "big") + entry).digest()
 
 
 def decode_leaf(data: bytes) -> Leaf:

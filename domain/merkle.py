@@ -7,7 +7,7 @@ roots of its perfect subtrees, largest first; one append costs O(log n) and on a
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 HASH_BYTES = 32
 _sha256 = hashlib.sha256
@@ -50,13 +50,19 @@ class Frontier:
 
     def append(self, leaf: bytes) -> None:
         """Add a leaf hash."""
-        carry = self.size
-        nodes = self.nodes
-        while carry & 1:
-            leaf = node_hash(nodes.pop(), leaf)
-            carry >>= 1
-        nodes.append(leaf)
-        self.size += 1
+        self.extend((leaf,))
+
+    def extend(self, leaves: Iterable[bytes]) -> None:
+        """Add leaf hashes."""
+        size, nodes = self.size, self.nodes
+        for added in leaves:
+            leaf, carry = added, size
+            while carry & 1:
+                leaf = _sha256(b"\x01" + nodes.pop() + leaf).digest()
+                carry >>= 1
+            nodes.append(leaf)
+            size += 1
+        self.size = size
 
     def root(self) -> bytes:
         """Root of all leaves so far."""
@@ -70,6 +76,11 @@ class Frontier:
     def state(self) -> bytes:
         """Node hashes joined, largest subtree first."""
         return b"".join(self.nodes)
+
+
+def root_of(size: int, state: bytes) -> bytes:
+    """Root of the log whose frontier ``state`` is; ``ValueError`` when it is of another size."""
+    return Frontier(size, state).root()
 
 
 def _split(size: int) -> int:

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
 from domain.envelope import Draft, Recorded
 from domain.ids import EffectKey, EventId, Sha256, StreamId, TenantId
+from domain.merkle import root_of
 
 
 class Clock(Protocol):
@@ -34,18 +37,22 @@ class IdSource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What an append returns: the place of its last event and the log's head with it."""
 
     tenant: TenantId
     first_position: int
     last_position: int
     recorded_at_us: int
-    root: bytes
-    """Merkle root of the tenant's log including these events."""
+    frontier: bytes
+    """The tenant's log up to these events, as ``domain.merkle.Frontier`` keeps it."""
     repeated: bool = False
     """True when these very events had been stored before (a lost acknowledgement)."""
+
+    @property
+    def root(self) -> bytes:
+        """Merkle root of the tenant's log including these events."""
+        return root_of(self.last_position, self.frontier)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ from domain.ids import EffectKey, EventId, StreamId, TenantId
 from domain.log_format import encode_leaf, stream_tag
 from projections.blobs import BlobReader, open_blob_reader
 from projections.engines import EXAMPLES, engine_for, explained
+from projections.places import COLUMNS, LAST, PAGE, Filed, Indexed, Places
 from projections.rows import AttestationRow, CheckpointRow, ClaimRow, Head, IndexedRow
 from projections.shown import Shown
 from projections.withholding import Withholding
@@ -40,27 +41,21 @@ __all__ = [
     "open_reader",
 ]
 
-SCHEMA_FORMAT: Final = 1
+NEWEST: Final = 2
 """Newest layout of tables that this reader knows."""
-PAGE: Final = 1000
-"""Rows that are read at once."""
-_COLUMNS: Final = "tenant, position, stream, version, recorded_at_us, body, entry_hash"
-
-_OF_KIND: Final = "stream >= :low AND stream < :high AND stream LIKE :start"
-"""Streams of one kind: bounds for the index, which hold in every collation of a database, and the name's own start."""
-
-
-def _bounds(kind: str) -> tuple[str, str]:
-    """They differ in a letter, because collations order punctuation as they like."""
-    return kind, f"{kind[:-1]}{chr(ord(kind[-1]) + 1)}"
 
 
 class RecordReader:
     """Read access to one record; every method raises ``WorldError`` when the database fails."""
 
-    def __init__(self, engine: Engine, *, as_stored: bool = False) -> None:
+    def __init__(self, engine: Engine, layout: int, *, as_stored: bool = False) -> None:
+        """``layout`` is that of the tables, as the record says."""
         self._engine = engine
-        self._shown = None if as_stored else Shown(RecordReader(engine, as_stored=True), self.withheld)
+        filed = engine.dialect.name == "sqlite" and layout > 1
+        self._places: Places = Filed(self._fetch) if filed else Indexed(self._fetch)
+        self._shown = (
+            None if as_stored else Shown(RecordReader(engine, layout, as_stored=True), self.withheld)
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -78,40 +73,26 @@ class RecordReader:
 
     def withheld(self, tenant: TenantId) -> int:
         """Events about redactions and deletions; grows when something is withheld."""
-        count = "(SELECT count(*) FROM event WHERE tenant = :tenant AND stream >= '{0}' AND stream < '{1}'"
-        count += " AND stream LIKE '{0}:%')"
-        kinds = [count.format(*_bounds(kind)) for kind in ("redaction", "deletion")]
-        return int(self._fetch(f"SELECT {' + '.join(kinds)}", tenant=tenant)[0][0])
+        kinds = ("redaction", "deletion")
+        return sum(self._places.count(tenant, kind) for kind in kinds)
 
     def _reading(self, tenant: TenantId) -> Callable[[StoredRow], Recorded]:
         return read if self._shown is None else self._shown.reading(tenant)
 
     def tenants(self) -> list[TenantId]:
         """Every tenant with events or a head, sorted."""
-        # From one tenant to the next through the index: DISTINCT would walk every event.
-        statement = (
-            "WITH RECURSIVE known(tenant) AS (SELECT min(tenant) FROM event"
-            " UNION ALL SELECT (SELECT min(tenant) FROM event WHERE tenant > known.tenant) FROM known"
-            " WHERE known.tenant IS NOT NULL)"
-            " SELECT tenant FROM known WHERE tenant IS NOT NULL UNION SELECT tenant FROM tenant_head ORDER BY 1"
-        )
-        return [TenantId(row[0]) for row in self._fetch(statement)]
+        return [TenantId(name) for name in self._places.tenants()]
 
     def positions(self, tenant: TenantId) -> int:
         """Highest position in the tenant's log; 0 when there is none."""
-        rows = self._fetch("SELECT max(position) FROM event WHERE tenant = :tenant", tenant=tenant)
-        return rows[0][0] or 0
+        return self._places.last(tenant)
 
     def rows(self, tenant: TenantId, after: int = 0, limit: int | None = None) -> Iterator[StoredRow]:
         """Stored rows in order of position, from the one after ``after``, at most ``limit``."""
-        statement = (
-            f"SELECT {_COLUMNS} FROM event WHERE tenant = :tenant AND position > :after"  # noqa: S608 - constants
-            " ORDER BY position LIMIT :page"
-        )
         left = limit
         while left is None or left > 0:
             page = PAGE if left is None else min(PAGE, left)
-            found = self._fetch(statement, tenant=tenant, after=after, page=page)
+            found = self._places.page(COLUMNS, tenant, after, page)
             for item in found:
                 yield _stored(item)
             if len(found) < page:
@@ -121,12 +102,8 @@ class RecordReader:
 
     def indexed_rows(self, tenant: TenantId, after: int = 0) -> Iterator[IndexedRow]:
         """Stored rows with the columns that repeat their bodies, in order of position."""
-        statement = (
-            f"SELECT {_COLUMNS}, event_id, name FROM event"  # noqa: S608 - constants
-            " WHERE tenant = :tenant AND position > :after ORDER BY position LIMIT :page"
-        )
         while True:
-            found = self._fetch(statement, tenant=tenant, after=after, page=PAGE)
+            found = self._places.page(f"{COLUMNS}, event_id, name", tenant, after, PAGE)
             for item in found:
                 yield IndexedRow(row=_stored(item), event_id=item[7], name=item[8])
             if len(found) < PAGE:
@@ -148,28 +125,13 @@ class RecordReader:
 
     def stream(self, tenant: TenantId, stream: StreamId, after: int = 0) -> Iterator[Recorded]:
         """Events of one stream in order of version."""
-        statement = (
-            f"SELECT {_COLUMNS} FROM event WHERE tenant = :tenant"  # noqa: S608 - constants
-            " AND stream = :stream AND version > :after ORDER BY version LIMIT :page"
-        )
         shown = self._reading(tenant)
-        while True:
-            found = self._fetch(statement, tenant=tenant, stream=stream, after=after, page=PAGE)
-            for item in found:
-                yield shown(_stored(item))
-            if len(found) < PAGE:
-                return
-            after = found[-1][3]
+        for item in self._places.stream(tenant, stream, after):
+            yield shown(_stored(item))
 
     def streams(self, tenant: TenantId, kind: str) -> list[StreamId]:
         """Names of the streams of one kind (``task``, ``run``), in order of their first event."""
-        statement = (
-            f"SELECT stream FROM event WHERE tenant = :tenant AND {_OF_KIND}"  # noqa: S608 - constants
-            " GROUP BY stream ORDER BY min(position)"
-        )
-        low, high = _bounds(kind)
-        rows = self._fetch(statement, tenant=tenant, low=low, high=high, start=f"{kind}:%")
-        return [StreamId(row[0]) for row in rows]
+        return [StreamId(name) for name in self._places.streams(tenant, kind)]
 
     def at(self, tenant: TenantId, position: int) -> Recorded | None:
         """The event at a position."""
@@ -178,18 +140,17 @@ class RecordReader:
 
     def find(self, tenant: TenantId, event_id: EventId) -> Recorded | None:
         """One event by its id."""
-        statement = f"SELECT {_COLUMNS} FROM event WHERE tenant = :tenant AND event_id = :event_id"  # noqa: S608
-        rows = self._fetch(statement, tenant=tenant, event_id=event_id)
-        return self._reading(tenant)(_stored(rows[0])) if rows else None
+        row = self._places.event(tenant, event_id)
+        return self._reading(tenant)(_stored(row)) if row else None
 
     def head(self, tenant: TenantId) -> Head | None:
         """The stored head of a tenant's log; None when there is none."""
-        statement = "SELECT size, root, recorded_at_us, frontier FROM tenant_head WHERE tenant = :tenant"
+        statement = "SELECT size, recorded_at_us, frontier FROM tenant_head WHERE tenant = :tenant"
         rows = self._fetch(statement, tenant=tenant)
         if not rows:
             return None
-        size, root, at, frontier = rows[0]
-        return Head(tenant=tenant, size=size, root=root, recorded_at_us=at, frontier=frontier)
+        size, at, frontier = rows[0]
+        return Head(tenant=tenant, size=size, recorded_at_us=at, frontier=frontier)
 
     def leaves(self, tenant: TenantId, size: int | None = None) -> bytes:
         """The 53-byte leaves of a tenant's log, joined, as they follow from the rows; the first ``size`` of them."""
@@ -201,13 +162,9 @@ class RecordReader:
         return bytes(parts)
 
     def _links(self, tenant: TenantId, size: int | None) -> Iterator[tuple[str, int, bytes]]:
-        statement = (
-            "SELECT stream, version, entry_hash, position FROM event"
-            " WHERE tenant = :tenant AND position > :after AND position <= :last ORDER BY position LIMIT :page"
-        )
-        after, last = 0, 2**62 if size is None else size
+        after, last = 0, LAST if size is None else size
         while True:
-            found = self._fetch(statement, tenant=tenant, after=after, last=last, page=10 * PAGE)
+            found = self._places.page("stream, version, entry_hash, position", tenant, after, 10 * PAGE, last)
             for stream, version, entry, _ in found:
                 yield stream, version, entry
             if len(found) < 10 * PAGE:
@@ -274,24 +231,16 @@ class RecordReader:
 
     def predecessor(self, tenant: TenantId, stream: StreamId, version: int) -> tuple[int, bytes] | None:
         """Position and entry hash of the event before ``version`` in its stream."""
-        statement = (
-            "SELECT position, entry_hash FROM event"
-            " WHERE tenant = :tenant AND stream = :stream AND version = :version"
-        )
-        rows = self._fetch(statement, tenant=tenant, stream=stream, version=version - 1)
-        return (rows[0][0], bytes(rows[0][1])) if rows else None
+        return self._places.version(tenant, stream, version - 1)
 
     def missing_ids(self, tenant: TenantId, event_ids: Sequence[str]) -> set[str]:
         """Those of ``event_ids`` that the tenant's log doesn't hold."""
         missing = set(event_ids)
-        wanted = list(missing)
-        for start in range(0, len(wanted), PAGE):
-            page = wanted[start : start + PAGE]
-            names = {f"id{number}": value for number, value in enumerate(page)}
-            marks = ", ".join(f":{name}" for name in names)
-            statement = f"SELECT event_id FROM event WHERE tenant = :tenant AND event_id IN ({marks})"  # noqa: S608
-            missing.difference_update(row[0] for row in self._fetch(statement, tenant=tenant, **names))
-        return missing
+        return missing - self._places.known(tenant, list(missing))
+
+    def place_problems(self, tenant: TenantId) -> Iterator[tuple[str, int]]:
+        """Where the tables that find events say otherwise than the events, and the position; SQLite only."""
+        return self._places.problems(tenant)
 
     def storage_problems(self) -> list[str]:
         """What the database itself finds wrong with its pages and indexes, one line each; SQLite only."""
@@ -313,18 +262,30 @@ def open_reader(url: str, *, as_stored: bool = False) -> RecordReader:
     Raises ``ConfigError`` when there is no record, ``FormatTooNew`` when a newer release wrote it, ``WorldError``
     when the database can't be reached.
     """
-    reader = RecordReader(engine_for(url), as_stored=as_stored)
+    engine = engine_for(url)
     try:
-        found = reader._fetch("SELECT max(format) FROM record_format")[0][0]  # noqa: SLF001 - same module
-    except WorldError as error:
-        reader.close()
-        if "no such table" in error.what or "does not exist" in error.what:
-            raise ConfigError("the database holds no record", remedy=EXAMPLES) from error
+        layout = _layout(engine)
+    except BaseException:
+        engine.dispose()
         raise
-    if found is None or found > SCHEMA_FORMAT:
-        reader.close()
-        raise FormatTooNew(f"schema {found}, this release knows {SCHEMA_FORMAT}", where="store")
-    return reader
+    return RecordReader(engine, layout, as_stored=as_stored)
+
+
+def _layout(engine: Engine) -> int:
+    """Layout of the record's tables."""
+    try:
+        with engine.connect() as connection:
+            found = connection.execute(text("SELECT max(format) FROM record_format")).scalar()
+    except DBAPIError as caught:
+        error = explained(caught)
+        if isinstance(error, WorldError) and (
+            "no such table" in error.what or "does not exist" in error.what
+        ):
+            raise ConfigError("the database holds no record", remedy=EXAMPLES) from caught
+        raise error from caught
+    if found is None or found > NEWEST:
+        raise FormatTooNew(f"schema {found}, this release knows {NEWEST}", where="store")
+    return int(found)
 
 
 def _stored(item: Sequence[Any]) -> StoredRow:

@@ -8,6 +8,7 @@ import msgspec
 
 from domain.envelope import StoredRow
 from domain.ids import EffectKey, EventId, StreamId, TenantId
+from domain.merkle import root_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,9 +17,16 @@ class Head:
 
     tenant: TenantId
     size: int
-    root: bytes
     recorded_at_us: int
-    frontier: bytes = b""
+    frontier: bytes
+
+    @property
+    def root(self) -> bytes:
+        """Root of the log as the frontier gives it; nothing when the frontier is of another size."""
+        try:
+            return root_of(self.size, self.frontier)
+        except ValueError:
+            return b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ LOG_PAGES: Final = 4000
 """Pages of SQLite's write-ahead log (16 MB) before they are moved into the database, pages written often only once."""
 _SCHEMA_LOCK: Final = 0x50524F4F46
 """PostgreSQL advisory lock under which the schema is made."""
+_DISK_FULL: Final = "53100"
 _BAD_URL_STATES: Final = {"3D000", "28P01", "28000"}
 """PostgreSQL: no such database, wrong password, no such role."""
 
@@ -93,7 +94,7 @@ def explain(error: Exception) -> ProofreelError:
         return ConfigError(f"store: {first}", remedy="name another file, or remove this one")
     if isinstance(cause, sqlite3.OperationalError) and "locked" in first:
         return WorldError(f"store: {first}", remedy="another process holds it; end that one or try again")
-    if isinstance(cause, sqlite3.OperationalError) and "full" in first:
+    if _says_full(cause, first):
         return WorldError(f"store: {first}", remedy="free some disk space; nothing was recorded")
     if isinstance(cause, sqlite3.OperationalError) and "readonly" in first:
         return WorldError(
@@ -104,36 +105,78 @@ def explain(error: Exception) -> ProofreelError:
     )
 
 
+def _says_full(cause: object, message: str) -> bool:
+    """SQLite's word, or PostgreSQL's class 53 (a file of a table that can't grow)."""
+    if isinstance(cause, sqlite3.OperationalError):
+        return "full" in message
+    return getattr(cause, "sqlstate", None) == _DISK_FULL
+
+
 def _says_bad_url(message: str) -> bool:
     """Before a session exists, PostgreSQL's client library gives no SQLSTATE, only words."""
     refused = "FATAL" in message and ("does not exist" in message or "authentication failed" in message)
     return refused or "unable to open database file" in message
 
 
-def prepare(engine: Engine) -> None:
+def prepare(engine: Engine, *, to_read: bool = False) -> None:
     """Make the schema where it is missing; refuse a newer one. Safe for processes that start together.
 
-    When it refuses, the engine's connections are given back.
+    A record of an earlier layout is refused too, unless it is only read. When it refuses, the engine's connections
+    are given back.
     """
     try:
-        _prepare(engine)
+        _prepare(engine, to_read=to_read)
     except BaseException:
         engine.dispose()
         raise
 
 
-def _prepare(engine: Engine) -> None:
+def _prepare(engine: Engine, *, to_read: bool) -> None:
     try:
         with engine.connect() as connection:
             if not inspect(connection).has_table(schema.record_format.name):
                 _create(connection)
-            found = connection.execute(text("SELECT max(format) FROM record_format")).scalar()
+            found = _layout(connection)
+            if found == 1 and not to_read and connection.dialect.name == "postgresql":
+                found = _upgrade(connection)
     except DBAPIError as error:
         raise explain(error) from error
+    newest = schema.NEWEST[engine.dialect.name]
     if found is None:
         raise ConfigError("the database holds a half-made record", remedy="use an empty database")
-    if found > schema.SCHEMA_FORMAT:
-        raise FormatTooNew(f"schema {found}, this release knows {schema.SCHEMA_FORMAT}", where="store")
+    if found > newest:
+        raise FormatTooNew(f"schema {found}, this release knows {newest}", where="store")
+    if found < newest and not to_read:
+        raise ConfigError(
+            f"the record has layout {found} of an earlier release, this one appends to layout {newest}",
+            remedy="proofreel migrate OLD NEW copies it and proves that nothing changed",
+        )
+
+
+def _layout(connection: Connection) -> int | None:
+    layout: int | None = connection.execute(text("SELECT max(format) FROM record_format")).scalar()
+    return layout
+
+
+def _upgrade(connection: Connection) -> int | None:
+    """From layout 1 to 2 in place: rows stay as they are, only the appending functions are others."""
+    owner = text("SELECT pg_has_role(tableowner, 'USAGE') FROM pg_tables WHERE tablename = 'record_format'")
+    if not connection.execute(owner).scalar():
+        raise ConfigError(
+            "the record has layout 1 of an earlier release, and only the owner of its tables may bring it up",
+            remedy="run 'proofreel grant' once as the owner",
+        )
+    connection.exec_driver_sql("BEGIN")
+    try:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+        if _layout(connection) == 1:
+            for name in ("postgres", "postgres_upgrade"):
+                _driver(connection).execute(_script(name))
+    except BaseException:
+        connection.exec_driver_sql("ROLLBACK")
+        raise
+    connection.exec_driver_sql("COMMIT")
+    return _layout(connection)
 
 
 def _create(connection: Connection) -> None:
@@ -145,14 +188,17 @@ def _create(connection: Connection) -> None:
         if inspect(connection).has_table(schema.record_format.name):
             connection.exec_driver_sql("COMMIT")
             return  # somebody else made it while we waited for the lock
-        schema.metadata.create_all(connection)
+        (schema.sqlite_metadata if sqlite else schema.metadata).create_all(connection)
         if sqlite:
             for statement in schema.sqlite_guards():
                 connection.exec_driver_sql(statement)
         else:
-            _driver(connection).execute(_postgres_functions().encode())
+            for name in ("postgres_tables", "postgres"):
+                _driver(connection).execute(_script(name))
         if connection.execute(text("SELECT count(*) FROM record_format")).scalar() == 0:
-            connection.execute(schema.record_format.insert(), {"format": schema.SCHEMA_FORMAT})
+            connection.execute(
+                schema.record_format.insert(), {"format": schema.NEWEST[connection.dialect.name]}
+            )
     except BaseException:
         connection.exec_driver_sql("ROLLBACK")
         raise
@@ -164,5 +210,5 @@ def _driver(connection: Connection) -> psycopg.Connection[Any]:
     return cast("psycopg.Connection[Any]", connection.connection.driver_connection)
 
 
-def _postgres_functions() -> str:
-    return files("executor.store").joinpath("postgres.sql").read_text(encoding="utf-8")
+def _script(name: str) -> bytes:
+    return files("executor.store").joinpath(f"{name}.sql").read_bytes()

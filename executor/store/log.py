@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from sqlalchemy import ColumnElement, Row, Select, select
+from sqlalchemy import CompoundSelect, Row, Select, select
 from sqlalchemy.exc import DBAPIError
 
 from domain.codec import encode, read
@@ -24,15 +24,15 @@ from executor.runtime.system import SystemClock
 from executor.store import schema
 from executor.store.committer import Committer, Writer
 from executor.store.engine import explain, open_engine, prepare
+from executor.store.lookup import Lookup, lookup
 from executor.store.requests import ClaimRequest, Entry, Placed, ReleaseRequest, Request
 from executor.store.sqlite_writer import SqliteWriter
-from executor.store.tree import derive_tree
+from executor.store.tree import derive_frontier
 from executor.store.urls import store_url
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Engine
 
-_PAGE: Final = 500
 _SHAPE_REMEDY: Final = "append one tenant's and one stream's events in order of version"
 
 
@@ -45,6 +45,7 @@ class RecordLog:
     def __init__(self, engine: Engine, clock: Clock | None = None) -> None:
         self.engine = engine
         self.committer = Committer(_writer(engine, clock), self._stored)
+        self.lookup: Lookup = lookup(engine, self.fetch)
 
     def __enter__(self) -> Self:
         return self
@@ -74,25 +75,18 @@ class RecordLog:
         placed = self.committer.submit(request)
         self.committer.hint(request.tenant)
         return Receipt(
-            tenant=TenantId(request.tenant),
+            tenant=drafts[0].envelope.tenant,
             first_position=placed.first_position,
             last_position=placed.last_position,
             recorded_at_us=placed.recorded_at_us,
-            root=placed.root,
+            frontier=placed.frontier,
             repeated=placed.repeated,
         )
 
     def stream(self, tenant: TenantId, stream: StreamId, *, after: int = 0) -> Iterator[Recorded]:
         """Events of one stream in order of version, from the one after ``after``."""
-        table = schema.event
-        while True:
-            where = (table.c.tenant == tenant, table.c.stream == stream, table.c.version > after)
-            rows = self.fetch(_event_rows(*where).order_by(table.c.version).limit(_PAGE))
-            for row in rows:
-                yield read(_stored_row(row))
-            if len(rows) < _PAGE:
-                return
-            after = rows[-1].version
+        for row in self.lookup.stream(tenant, stream, after=after):
+            yield read(_stored_row(row))
 
     def claim_of(self, tenant: TenantId, effect_key: EffectKey) -> ClaimInfo | None:
         """The open claim on an effect, if there is one."""
@@ -116,7 +110,7 @@ class RecordLog:
             effect_key=effect_key, stream=StreamId(stream), principal=principal, since_us=since_us
         )
 
-    def fetch(self, statement: Select[Any]) -> Sequence[Any]:
+    def fetch(self, statement: Select[Any] | CompoundSelect[Any]) -> Sequence[Any]:
         """Rows of a query; ``WorldError`` when the database fails."""
         try:
             with self.engine.connect() as connection:
@@ -126,10 +120,8 @@ class RecordLog:
 
     def _stored(self, request: Request) -> Placed | None:
         """Where the request's events stand, if these very events are stored already; None if they are not."""
-        table = schema.event
         ids = [entry.event_id for entry in request.entries]
-        rows = self.fetch(_event_rows(table.c.tenant == request.tenant, table.c.event_id.in_(ids)))
-        by_id = {row.event_id: row for row in rows}
+        by_id = {row.event_id: row for row in self.lookup.by_ids(request.tenant, ids)}
         for entry in request.entries:
             row = by_id.get(entry.event_id)
             if row is None or (row.stream, row.version, row.body) != (
@@ -143,20 +135,21 @@ class RecordLog:
             first_position=by_id[ids[0]].position,
             last_position=last.position,
             recorded_at_us=last.recorded_at_us,
-            root=derive_tree(self, TenantId(request.tenant), (last.position,))[last.position],
+            frontier=derive_frontier(self, TenantId(request.tenant), last.position).state(),
             repeated=True,
         )
 
 
-def open_record(url: str, *, clock: Clock | None = None) -> RecordLog:
+def open_record(url: str, *, clock: Clock | None = None, to_read: bool = False) -> RecordLog:
     """The record behind a URL; its tables are made where they are missing.
 
-    ``clock`` gives ``recorded_at``; by default it is this machine's on SQLite and the server's on PostgreSQL.
-    Raises ``ConfigError`` for a URL that can't hold a record, ``FormatTooNew`` for tables of a newer release and
-    ``WorldError`` when the database can't be reached.
+    ``to_read`` also opens a record of an earlier layout, to which nothing can be appended. ``clock`` gives
+    ``recorded_at``; by default it is this machine's on SQLite and the server's on PostgreSQL. Raises ``ConfigError``
+    for a URL that can't hold a record or a record of an earlier layout, ``FormatTooNew`` for tables of a newer release
+    and ``WorldError`` when the database can't be reached.
     """
     engine = open_engine(store_url(url))
-    prepare(engine)
+    prepare(engine, to_read=to_read)
     return RecordLog(engine, clock)
 
 
@@ -166,10 +159,6 @@ def _writer(engine: Engine, clock: Clock | None) -> Writer:
     from executor.store.postgres_writer import PostgresWriter  # noqa: PLC0415 - its driver is optional
 
     return PostgresWriter(engine, clock)
-
-
-def _event_rows(*where: ColumnElement[bool]) -> Select[Any]:
-    return select(schema.event).where(*where)
 
 
 def _stored_row(row: Row[Any]) -> StoredRow:

@@ -1,4 +1,4 @@
-"""Moving a record between SQLite and PostgreSQL, and proving that it is the same afterwards.
+"""Moving a record between databases or to the newest layout, and proving that it is the same afterwards.
 
 Rules: rows are carried over byte for byte, positions, times and links included; a tenant arrives whole or not at all;
 the root is derived from the rows at the source, and from the *bodies* at the target after the transaction, and both
@@ -8,20 +8,22 @@ must be the source head's. The source is only read. Blobs are not moved: they ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from sqlalchemy import Row, select
 
-from domain.chain import GENESIS, body_hash, entry_hash
+from domain.chain import GENESIS, entry_of
 from domain.errors import ConfigError, IntegrityError
 from domain.ids import StreamId, TenantId
-from domain.log_format import encode_leaf, stream_tag
-from domain.merkle import Frontier, leaf_hash
+from domain.log_format import hashed_leaf, stream_tag
+from domain.merkle import Frontier, root_of
 from executor.store import schema
 from executor.store.engine import driver_errors, explain
 from executor.store.log import RecordLog, open_record
+from executor.store.sqlite_end import file_events
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy import Table
@@ -56,7 +58,7 @@ def migrate(
     """
     if source_url == target_url:
         raise ConfigError("source and target are the same", remedy="name two databases")
-    with open_record(source_url) as source, open_record(target_url) as target:
+    with open_record(source_url, to_read=True) as source, open_record(target_url) as target:
         heads = source.fetch(select(schema.tenant_head).order_by(schema.tenant_head.c.tenant))
         try:
             return [_move(source, target, head, progress) for head in heads]
@@ -64,12 +66,20 @@ def migrate(
             raise explain(error) from error
 
 
+def _root(head: _Row) -> bytes:
+    try:
+        return root_of(head.size, head.frontier)
+    except ValueError as error:
+        raise IntegrityError(f"the head is damaged: {error}", where=f"log of {head.tenant}") from error
+
+
 def _move(
     source: RecordLog, target: RecordLog, head: _Row, progress: Callable[[int, int, str], None] | None
 ) -> MovedTenant:
     tenant = TenantId(head.tenant)
     there = target.fetch(select(schema.tenant_head).where(schema.tenant_head.c.tenant == tenant))
-    if there and there[0].root != head.root:
+    root = _root(head)
+    if there and (there[0].size, there[0].frontier) != (head.size, head.frontier):
         raise ConfigError(f"the target holds another log of tenant {tenant}", remedy="use an empty database")
     if not there:
         with target.engine.connect() as connection:
@@ -81,11 +91,11 @@ def _move(
                 connection.exec_driver_sql("ROLLBACK")
                 raise
             connection.exec_driver_sql("COMMIT")
-    derived = _derive(_pages(target, schema.event, tenant, head.size), tenant)
-    if derived.root() != head.root or derived.size != head.size:
+    derived = _derive(_pages(target, tenant, head.size), tenant)
+    if derived.root() != root or derived.size != head.size:
         raise IntegrityError("the moved log has another root than the source", where=f"log of {tenant}")
     return MovedTenant(
-        tenant=tenant, events=head.size, root_before=head.root.hex(), root_after=derived.root().hex()
+        tenant=tenant, events=head.size, root_before=root.hex(), root_after=derived.root().hex()
     )
 
 
@@ -97,29 +107,62 @@ def _copy_tenant(
 ) -> None:
     tenant = TenantId(head.tenant)
     frontier = Frontier()
-    for page in _pages(source, schema.event, tenant, head.size):
+    sqlite = connection.dialect.name == "sqlite"
+    number = _number(connection, tenant) if sqlite else 0
+    for page in _pages(source, tenant, head.size):
         for row in page:
             tag = stream_tag(tenant, StreamId(row.stream))
-            frontier.append(leaf_hash(encode_leaf(tag, row.version, row.entry_hash)))
-        _insert(connection, schema.event, page)
+            frontier.append(hashed_leaf(tag, row.version, row.entry_hash))
+        if sqlite:
+            _insert_keyed(connection, page, number)
+        else:
+            _insert(connection, schema.event, page)
         if progress:
             progress(frontier.size, head.size, tenant)
-    if frontier.root() != head.root or frontier.size != head.size:
+    if frontier.state() != head.frontier or frontier.size != head.size:
         raise IntegrityError("the source's rows don't give its head's root", where=f"log of {tenant}")
     for table in _BESIDE:
         _insert(connection, table, source.fetch(select(table).where(table.c.tenant == tenant)))
-    _insert(connection, schema.tenant_head, [head])
+    if not sqlite:
+        _insert(connection, schema.tenant_head, [head])
+        return
+    file_events(_driver(connection), number, 0, head.size)
+    connection.execute(schema.sqlite_head.insert(), {**head._mapping, "filed": head.size})  # noqa: SLF001 - public
 
 
-def _pages(log: RecordLog, table: Table, tenant: TenantId, size: int) -> Iterator[Sequence[Any]]:
+def _driver(connection: Connection) -> sqlite3.Connection:
+    return cast("sqlite3.Connection", connection.connection.driver_connection)
+
+
+def _number(connection: Connection, tenant: TenantId) -> int:
+    """A number for the tenant at the target."""
+    made = connection.execute(schema.sqlite_tenant.insert(), {"name": tenant}).inserted_primary_key
+    return int(made[0]) if made else 0
+
+
+def _insert_keyed(connection: Connection, rows: Sequence[Any], number: int) -> None:
+    """Events under the keys of SQLite's layout."""
+    columns = [column.name for column in schema.sqlite_event.columns if not column.computed]
+    connection.execute(
+        schema.sqlite_event.insert(),
+        [
+            {
+                **{name: getattr(row, name) for name in columns if name != "id"},
+                "id": (number << schema.POSITION_BITS) + row.position,
+            }
+            for row in rows
+        ],
+    )
+
+
+def _pages(log: RecordLog, tenant: TenantId, size: int) -> Iterator[Sequence[Any]]:
     """Events up to ``size`` in pages: what is appended meanwhile stays for the next move."""
     after = 0
     while True:
-        columns = table.c
         page = log.fetch(
-            select(table)
-            .where(columns.tenant == tenant, columns.position > after, columns.position <= size)
-            .order_by(columns.position)
+            select(schema.event)
+            .where(log.lookup.span(tenant, after, size))
+            .order_by(log.lookup.order)
             .limit(_PAGE)
         )
         if page:
@@ -148,14 +191,8 @@ def _derive(pages: Iterator[Sequence[Any]], tenant: TenantId) -> Frontier:
     tails: dict[str, bytes] = {}
     for page in pages:
         for row in page:
-            entry = entry_hash(
-                tails.get(row.stream, GENESIS),
-                body_hash(row.body),
-                position=row.position,
-                recorded_at_us=row.recorded_at_us,
-            )
+            previous = tails.get(row.stream, GENESIS)
+            entry = entry_of(previous, row.body, row.position, row.recorded_at_us)
             tails[row.stream] = entry
-            frontier.append(
-                leaf_hash(encode_leaf(stream_tag(tenant, StreamId(row.stream)), row.version, entry))
-            )
+            frontier.append(hashed_leaf(stream_tag(tenant, StreamId(row.stream)), row.version, entry))
     return frontier

@@ -1,4 +1,4 @@
-"""The append side on PostgreSQL: one call of ``proofreel_append`` for a request (``postgres.sql``).
+"""The append side on PostgreSQL: one call for a request (``postgres.sql``).
 
 Rules: a single request is one statement in autocommit mode, one round trip; requests of one tenant that wait
 together share a transaction; requests of different tenants never do, because two heads locked in two orders would
@@ -11,11 +11,13 @@ import json
 import os
 import threading
 import time
+from struct import Struct
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import psycopg
 
-from executor.store.requests import Placed, Refusal, Refused, Request
+from executor.store.postgres_call import APPEND_ONE, append_one, prepare_append
+from executor.store.requests import Entry, Placed, Refusal, Refused, Request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,20 +33,12 @@ HINT_EVERY_S: Final = 0.05
 """Seconds between two hints of a process, at least."""
 SESSIONS_KEPT: Final = 8
 """Sessions that wait for the next request; more go back to the pool at once."""
-_RESULT: Final = "SELECT first_position, last_position, at_us, log_root FROM proofreel_append("
-_CLAIMING: Final = " %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::text)"
-_CALL: Final = (
-    f"{_RESULT}%s, %b::text[], %b::bigint[], %b::text[], %b::text[], %b::bytea[], %s::bigint,{_CLAIMING}"
+_CALL_ALL: Final = (
+    "SELECT proofreel_append_all(%s, %b::text[], %b::bigint[], %b::text[], %b::text[], %b::bytea[], %s::bigint,"
+    " %s::text, %s::text, %s::text, %s::text, %s::text, %s::text, %s::text)"
 )
-_CALL_ONE: Final = (
-    f"{_RESULT}%s, ARRAY[%s::text], ARRAY[%s::bigint], ARRAY[%s::text], ARRAY[%s::text], ARRAY[%b::bytea],"
-    f" %s::bigint,{_CLAIMING}"
-)
-"""The same with plain values: arrays cost the client more than all the rest of a single event."""
-_CALL_PLAIN: Final = (
-    f"{_RESULT}%s, ARRAY[%s::text], ARRAY[%s::bigint], ARRAY[%s::text], ARRAY[%s::text], ARRAY[%b::bytea],"
-    " %s::bigint, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
-)
+_PLACE: Final = Struct(">QQ")
+"""Last position and time, in front of the frontier."""
 _NOTHING: Final = (None,) * 7
 
 _TRACK: Final = (
@@ -98,7 +92,11 @@ class PostgresWriter:
         try:
             return self._kept.pop()  # atomic: no lock
         except IndexError:
-            return self._engine.raw_connection()
+            pooled = self._engine.raw_connection()
+        if not pooled.info.get(APPEND_ONE):
+            prepare_append(cast("psycopg.Connection[Any]", pooled.driver_connection))
+            pooled.info[APPEND_ONE] = True
+        return pooled
 
     def _give(self, pooled: PoolProxiedConnection) -> None:
         session = pooled.driver_connection
@@ -148,21 +146,9 @@ class PostgresWriter:
         entries = request.entries
         now_us = None if self._clock is None else self._clock.now_us()
         claiming = _claiming(request)
-        if len(entries) == 1:
-            one = entries[0]
-            call = _CALL_PLAIN if claiming is None else _CALL_ONE
-            parameters: tuple[object, ...] = (
-                request.tenant,
-                one.stream,
-                one.version,
-                one.event_id,
-                one.name,
-                one.body,
-                now_us,
-                *(claiming or ()),
-            )
+        if len(entries) == 1 and claiming is None:
+            answer = append_one(connection, _plain(request.tenant, entries[0], now_us))
         else:
-            call = _CALL
             parameters = (
                 request.tenant,
                 [entry.stream for entry in entries],
@@ -173,13 +159,25 @@ class PostgresWriter:
                 now_us,
                 *(claiming or _NOTHING),
             )
-        row = connection.cursor(binary=True).execute(call, parameters).fetchone()
-        if row is None:
-            message = "proofreel_append gave no row"
-            raise AssertionError(message)
+            row = connection.cursor(binary=True).execute(_CALL_ALL, parameters).fetchone()
+            answer = row[0] if row else b""
+        last, at = _PLACE.unpack_from(answer)
         if request.tracking is not None:
             _track(connection, request.tracking)
-        return Placed(*row)
+        return Placed(last - len(entries) + 1, last, at, answer[_PLACE.size :])
+
+
+def _plain(tenant: str, one: Entry, now_us: int | None) -> tuple[bytes | None, ...]:
+    """Parameters of the prepared statement, as libpq sends them."""
+    return (
+        tenant.encode(),
+        one.stream.encode(),
+        b"%d" % one.version,
+        one.event_id.encode(),
+        one.name.encode(),
+        one.body,
+        None if now_us is None else b"%d" % now_us,
+    )
 
 
 def _claiming(request: Request) -> tuple[str | None, ...] | None:

@@ -12,8 +12,9 @@ aggregate ids are not UUIDs, ``ORIGINATOR_ID_TYPE=text``.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -28,7 +29,6 @@ from sqlalchemy import (
     Table,
     Text,
     bindparam,
-    func,
     inspect,
     select,
 )
@@ -40,6 +40,7 @@ from executor.store import schema
 from executor.store.engine import open_engine, prepare
 from executor.store.log import RecordLog
 from executor.store.requests import Entry, Request
+from executor.store.schema import LAST_POSITION
 from executor.store.subscription import RecordSubscription
 from executor.store.urls import store_url
 
@@ -172,7 +173,6 @@ class RecordApplicationRecorder(RecordAggregateRecorder, es.ApplicationRecorder)
 
     def __init__(self, log: RecordLog, tenant: str, *, uuids: bool = True) -> None:
         _Recorder.__init__(self, log, tenant, uuids=uuids)
-        self._table = schema.event
 
     def create_table(self) -> None:
         """The record makes its own tables when it is opened."""
@@ -199,6 +199,32 @@ class RecordApplicationRecorder(RecordAggregateRecorder, es.ApplicationRecorder)
             self.log.committer.hint(self.tenant)
         return list(range(placed.first_position, placed.last_position + 1))
 
+    def select_events(
+        self,
+        originator_id: UUID | str,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[es.StoredEvent]:
+        """Events of one originator, by version."""
+        after, until = -1 if gt is None else gt, LAST_POSITION if lte is None else lte
+        with _library_errors():
+            rows: Iterable[Any] = self.log.lookup.stream(
+                self.tenant, str(originator_id), after=after, until=until
+            )
+            rows = reversed(list(rows)) if desc else rows
+            return [
+                es.StoredEvent(
+                    originator_id=originator_id,
+                    originator_version=row.version,
+                    topic=row.name,
+                    state=row.body,
+                )
+                for row in islice(rows, limit)
+            ]
+
     def _request(self, entries: tuple[Entry, ...], **_kwargs: object) -> Request:
         return Request(self.tenant, entries)
 
@@ -212,17 +238,16 @@ class RecordApplicationRecorder(RecordAggregateRecorder, es.ApplicationRecorder)
         inclusive_of_start: bool = True,
     ) -> Sequence[es.Notification]:
         """Events of the tenant by position."""
-        columns = schema.event.c
-        query = select(columns.position, columns.stream, columns.version, columns.name, columns.body).where(
-            columns.tenant == bindparam("tenant")
-        )
-        if start is not None:
-            query = query.where(columns.position >= start if inclusive_of_start else columns.position > start)
-        if stop is not None:
-            query = query.where(columns.position <= stop)
+        columns, lookup = schema.event.c, self.log.lookup
+        after = 0 if start is None else start - 1 if inclusive_of_start else start
+        until = LAST_POSITION if stop is None else stop
+        with _library_errors():
+            query = select(
+                columns.position, columns.stream, columns.version, columns.name, columns.body
+            ).where(lookup.span(self.tenant, max(after, 0), until))
         if topics:
             query = query.where(columns.name.in_(list(topics)))
-        rows = self._rows(query.order_by(columns.position).limit(limit), {"tenant": self.tenant})
+        rows = self._rows(query.order_by(lookup.order).limit(limit), {})
         return [
             es.Notification(
                 id=row[0],
@@ -236,9 +261,15 @@ class RecordApplicationRecorder(RecordAggregateRecorder, es.ApplicationRecorder)
 
     def max_notification_id(self) -> int | None:
         """Highest position, or None."""
-        query = select(func.max(schema.event.c.position)).where(schema.event.c.tenant == bindparam("tenant"))
-        highest: int | None = self._rows(query, {"tenant": self.tenant})[0][0]
-        return highest
+        with _library_errors():
+            query = (
+                select(schema.event.c.position)
+                .where(self.log.lookup.span(self.tenant))
+                .order_by(self.log.lookup.order.desc())
+                .limit(1)
+            )
+        rows = self._rows(query, {})
+        return rows[0][0] if rows else None
 
     def subscribe(
         self, gt: int | None = None, topics: Sequence[str] = ()

@@ -51,12 +51,12 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):
-    """Where the events of a request stand, and the log's root with them."""
+    """Where the events of a request stand, and the log with them."""
 
     first_position: int
     last_position: int
     recorded_at_us: int
-    root: bytes
+    frontier: bytes
     repeated: bool = False
 
 

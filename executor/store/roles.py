@@ -1,6 +1,6 @@
 """Application roles on PostgreSQL: they select and append, for the tenants that they are given, and nothing else.
 
-Rules: a role has no right to change or remove a row of the record, nor to insert one past ``proofreel_append``; rows
+Rules: a role has no right to change or remove a row of the record, nor to insert one past the appending functions; rows
 of other tenants are invisible to it (row-level security); which tenants it has is written by the owner in
 ``tenant_grant`` and bound to the role that logged in, not to a setting that a session could change.
 """
@@ -24,7 +24,8 @@ _READ: Final = (
     "event, claim, claim_release, tenant_head, checkpoint, attestation, record_format, tenant_grant"
 )
 _APPEND: Final = (
-    "proofreel_append(text, text[], bigint[], text[], text[], bytea[], bigint,"
+    "proofreel_append_one(text, text, bigint, text, text, bytea, bigint),"
+    " proofreel_append_all(text, text[], bigint[], text[], text[], bytea[], bigint,"
     " text, text, text, text, text, text, text)"
 )
 

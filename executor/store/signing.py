@@ -23,6 +23,7 @@ from domain import notes
 from domain.errors import ConfigError, IntegrityError
 from domain.ids import TenantId
 from domain.log_format import checkpoint_text
+from domain.merkle import root_of
 from executor.store import schema
 from executor.store.engine import explain
 from executor.store.tree import derive_tree
@@ -156,8 +157,13 @@ def last_checkpoint(log: RecordLog, tenant: TenantId) -> tuple[int, str] | None:
 
 def _head(log: RecordLog, tenant: TenantId) -> tuple[int, bytes] | None:
     table = schema.tenant_head
-    rows = log.fetch(select(table.c.size, table.c.root).where(table.c.tenant == tenant))
-    return (rows[0][0], rows[0][1]) if rows else None
+    rows = log.fetch(select(table.c.size, table.c.frontier).where(table.c.tenant == tenant))
+    if not rows:
+        return None
+    try:
+        return rows[0][0], root_of(*rows[0])
+    except ValueError as error:
+        raise IntegrityError(f"the head is damaged: {error}", where=f"log of {tenant}") from error
 
 
 def _keep(log: RecordLog, tenant: TenantId, size: int, note: str, now_us: int) -> str:

@@ -1,7 +1,8 @@
 """The append side on SQLite: one pinned connection, SQL compiled once, everything under ``BEGIN IMMEDIATE``.
 
-Rules: the write lock is taken before anything is read, so what is checked is still true when it is written; chain,
-tree and head are made here and nowhere else; a request that breaks a rule rolls the whole transaction back.
+Rules: the write lock is taken before anything is read, and what is remembered is asked for again when another
+connection has committed, so what is checked is still true when it is written; chain, tree and head are made here
+(``sqlite_end``) and nowhere else; a request that breaks a rule rolls the whole transaction back.
 """
 
 from __future__ import annotations
@@ -9,17 +10,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from sqlalchemy import bindparam, insert, select
 from sqlalchemy.dialects import sqlite as dialect_module
 
-from domain.chain import GENESIS, body_hash, entry_hash
-from domain.ids import StreamId, TenantId
-from domain.log_format import encode_leaf, stream_tag
-from domain.merkle import Frontier, leaf_hash
 from executor.store import schema
-from executor.store.requests import Entry, Placed, Refusal, Refused, Request
+from executor.store.requests import Placed, Refusal, Refused, Request
+from executor.store.sqlite_end import LogEnd
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,33 +39,9 @@ def _insert(table: Table) -> str:
     return _sql(insert(table).values({column.name: bindparam(column.name) for column in table.columns}))
 
 
-_head = schema.tenant_head
-_event = schema.event
 _claim = schema.claim
 _release = schema.claim_release
 
-SELECT_HEAD = _sql(
-    select(_head.c.size, _head.c.recorded_at_us, _head.c.frontier).where(
-        _head.c.tenant == bindparam("tenant")
-    )
-)
-SAVE_HEAD = _insert(_head) + (
-    " ON CONFLICT (tenant) DO UPDATE SET size = excluded.size, recorded_at_us = excluded.recorded_at_us,"
-    " root = excluded.root, frontier = excluded.frontier"
-)
-SELECT_TAIL = (
-    _sql(
-        select(_event.c.version, _event.c.entry_hash)
-        .where(_event.c.tenant == bindparam("tenant"), _event.c.stream == bindparam("stream"))
-        .order_by(_event.c.version.desc())
-    )
-    + " LIMIT 1"
-)
-SELECT_ID = _sql(
-    select(_event.c.position).where(
-        _event.c.tenant == bindparam("tenant"), _event.c.event_id == bindparam("event_id")
-    )
-)
 SELECT_CLAIM = (
     _sql(
         select(
@@ -94,20 +68,17 @@ TRACK = _insert(schema.tracking) + (
     " ON CONFLICT (application_name) DO UPDATE SET notification_id = excluded.notification_id"
     " WHERE notification_id < excluded.notification_id RETURNING notification_id"
 )
-INSERT_EVENT = _insert(_event)
+INSERT_EVENT = _sql(
+    insert(schema.sqlite_event).values(
+        {column.name: bindparam(column.name) for column in schema.sqlite_event.columns if not column.computed}
+    )
+)
 INSERT_CLAIM = _insert(_claim)
 INSERT_RELEASE = _insert(_release)
 
 
-class _Head:
-    """A tenant's head within one transaction."""
-
-    __slots__ = ("frontier", "recorded_at_us", "root")
-
-    def __init__(self, size: int, recorded_at_us: int, frontier: bytes) -> None:
-        self.frontier = Frontier(size, frontier)
-        self.recorded_at_us = recorded_at_us
-        self.root = b""
+TENANTS_KEPT: Final = 1024
+"""Logs whose ends a writer remembers, at most."""
 
 
 class SqliteWriter:
@@ -122,6 +93,9 @@ class SqliteWriter:
         self._lock = threading.Lock()
         self._pinned: Any = None
         self._owner = 0
+        self._ends: dict[str, LogEnd] = {}
+        self._seen = 0
+        """SQLite's count of the commits of others, as this connection sees it."""
 
     def write(self, requests: Sequence[Request]) -> list[Placed]:
         """Append all requests in one transaction; raises ``Refused`` or the driver's error, then nothing is stored."""
@@ -129,9 +103,14 @@ class SqliteWriter:
             connection = self._connection()
             connection.execute("BEGIN IMMEDIATE")
             try:
-                placed = self._write(connection, requests)
+                self._look_round(connection)
+                placed = [self._place(connection, request) for request in requests]
+                for tenant in {request.tenant for request in requests}:
+                    self._ends[tenant].save(connection)
                 connection.execute("COMMIT")
             except BaseException:
+                for request in requests:
+                    self._ends.pop(request.tenant, None)
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
@@ -144,6 +123,7 @@ class SqliteWriter:
         """Forget the connection; the next request opens a new one."""
         with self._lock:
             pinned, self._pinned = self._pinned, None
+            self._ends.clear()
             if pinned is not None and self._owner == os.getpid():
                 pinned.invalidate()
 
@@ -152,76 +132,39 @@ class SqliteWriter:
             if self._pinned is not None:
                 # A forked child must not touch the parent's handles: closing one would drop the parent's locks.
                 self._engine.dispose(close=False)
+            self._ends.clear()
             self._pinned = self._engine.raw_connection()
             self._owner = os.getpid()
         return cast("sqlite3.Connection", self._pinned.driver_connection)
 
-    def _write(self, connection: sqlite3.Connection, requests: Sequence[Request]) -> list[Placed]:
-        heads: dict[str, _Head] = {}
-        placed = []
-        for request in requests:
-            head = heads.get(request.tenant)
-            if head is None:
-                row = connection.execute(SELECT_HEAD, (request.tenant,)).fetchone()
-                head = heads[request.tenant] = _Head(*(row or (0, 0, b"")))
-            placed.append(self._place(connection, request, head))
-        for tenant, head in heads.items():
-            state = head.frontier.state()
-            connection.execute(SAVE_HEAD, (tenant, head.frontier.size, head.recorded_at_us, head.root, state))
-        return placed
+    def _look_round(self, connection: sqlite3.Connection) -> None:
+        """Has another connection committed since? Then what is known of the logs is looked up again."""
+        (seen,) = connection.execute("PRAGMA data_version").fetchone()
+        if len(self._ends) > TENANTS_KEPT:
+            self._ends.clear()
+        if seen != self._seen:
+            self._seen = seen
+            for end in self._ends.values():
+                end.stale = True
 
-    def _place(self, connection: sqlite3.Connection, request: Request, head: _Head) -> Placed:
-        head.recorded_at_us = max(self._clock.now_us(), head.recorded_at_us)
-        first = head.frontier.size + 1
-        rows = _chained(connection, request, head)
-        try:
+    def _place(self, connection: sqlite3.Connection, request: Request) -> Placed:
+        end = self._ends.get(request.tenant)
+        if end is None or (end.stale and not end.refresh(connection)):
+            end = self._ends[request.tenant] = LogEnd(connection, request.tenant)
+        at = max(self._clock.now_us(), end.recorded_at_us)
+        first = end.frontier.size + 1
+        rows = end.link(connection, request.entries, at)
+        if len(rows) == 1:
+            connection.execute(INSERT_EVENT, rows[0])
+        else:
             connection.executemany(INSERT_EVENT, rows)
-        except sqlite3.IntegrityError as error:
-            raise Refused(_reused_id(connection, request)) from error
         if request.claim is not None:
-            _take(connection, request, head.recorded_at_us)
+            _take(connection, request, at)
         if request.release is not None:
-            _give_back(connection, request, head.recorded_at_us)
+            _give_back(connection, request, at)
         if request.tracking is not None:
             _track(connection, request.tracking)
-        head.root = head.frontier.root()
-        return Placed(first, head.frontier.size, head.recorded_at_us, head.root)
-
-
-def _chained(connection: sqlite3.Connection, request: Request, head: _Head) -> list[tuple[object, ...]]:
-    """Rows of the request's events, linked to their streams and added to the tree."""
-    tenant, at, frontier = request.tenant, head.recorded_at_us, head.frontier
-    tails: dict[str, tuple[int, bytes, bytes]] = {}
-    rows: list[tuple[object, ...]] = []
-    for entry in request.entries:
-        stream = entry.stream
-        version, previous, tag = tails.get(stream) or _tail(connection, tenant, entry)
-        if entry.version != version + 1:
-            raise Refused(Refusal("version", stream, expected=entry.version - 1, found=version))
-        position = frontier.size + 1
-        link = entry_hash(previous, body_hash(entry.body), position=position, recorded_at_us=at)
-        frontier.append(leaf_hash(encode_leaf(tag, entry.version, link)))
-        tails[stream] = (entry.version, link, tag)
-        rows.append(
-            (tenant, position, stream, entry.version, entry.event_id, entry.name, at, link, entry.body)
-        )
-    return rows
-
-
-def _tail(connection: sqlite3.Connection, tenant: str, entry: Entry) -> tuple[int, bytes, bytes]:
-    """Last version and link of a stream, and its tag; a stream may start at version 0 or 1."""
-    tag = stream_tag(TenantId(tenant), StreamId(entry.stream))
-    row = connection.execute(SELECT_TAIL, (tenant, entry.stream)).fetchone()
-    if row is None:
-        return (-1 if entry.version == 0 else 0), GENESIS, tag
-    return row[0], row[1], tag
-
-
-def _reused_id(connection: sqlite3.Connection, request: Request) -> Refusal:
-    for entry in request.entries:
-        if connection.execute(SELECT_ID, (request.tenant, entry.event_id)).fetchone() is not None:
-            return Refusal("event_id", entry.event_id)
-    return Refusal("event_id", request.entries[0].event_id)
+        return Placed(first, end.frontier.size, at, end.frontier.state())
 
 
 def _take(connection: sqlite3.Connection, request: Request, at: int) -> None:

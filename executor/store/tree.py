@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import select
 
 from domain.ids import StreamId, TenantId
-from domain.log_format import encode_leaf, stream_tag
-from domain.merkle import Frontier, consistency_proof, leaf_hash
+from domain.log_format import hashed_leaf, stream_tag
+from domain.merkle import Frontier, consistency_proof
 from executor.store import schema
 
 if TYPE_CHECKING:
@@ -27,18 +27,25 @@ def leaf_hashes(log: RecordLog, tenant: TenantId, size: int) -> Iterator[bytes]:
     while after < size:
         rows = log.fetch(
             select(columns.position, columns.stream, columns.version, columns.entry_hash)
-            .where(columns.tenant == tenant, columns.position > after, columns.position <= size)
-            .order_by(columns.position)
+            .where(log.lookup.span(tenant, after, size))
+            .order_by(log.lookup.order)
             .limit(_PAGE)
         )
         if not rows:
             return
         for _, stream, version, entry in rows:
             tag = tags.get(stream) or tags.setdefault(stream, stream_tag(tenant, StreamId(stream)))
-            yield leaf_hash(encode_leaf(tag, version, entry))
+            yield hashed_leaf(tag, version, entry)
         after = rows[-1][0]
         if len(tags) > _PAGE:
             tags.clear()
+
+
+def derive_frontier(log: RecordLog, tenant: TenantId, size: int) -> Frontier:
+    """The tree of the first ``size`` entries."""
+    frontier = Frontier()
+    frontier.extend(leaf_hashes(log, tenant, size))
+    return frontier
 
 
 def derive_tree(log: RecordLog, tenant: TenantId, sizes: Sequence[int]) -> dict[int, bytes]:

@@ -22,18 +22,26 @@ from domain.ids import EffectKey, TenantId
 from executor.store.log import RecordLog, open_record
 from executor.store.requests import Entry, Request
 from tests.benchmarks._measure import Producer, Rows, in_turns, rows_of
-from tests.benchmarks._sides import BarePostgres, BareSqlite, library_postgres, library_sqlite
+from tests.benchmarks._sides import BarePostgres, BareSqlite, LeastSqlite, library_postgres, library_sqlite
 from tests.support.postgres import Cluster
 
 WRITERS = 4
 OURS_READY = "ours, from ready bytes"
+LEAST = "bare, encoded and hashed as ours"
 _SHARED_MEMORY = Path("/dev/shm")
 _WARM_UP = 12_000
 """Events before the first measurement: SQLite's log grows in its first round and is written over afterwards."""
 
 
 def _against(
-    log: RecordLog, others: dict[str, Any], *, batch: int, turns: int, title: str, goal: str
+    log: RecordLog,
+    others: dict[str, Any],
+    *,
+    batch: int,
+    turns: int,
+    title: str,
+    goal: str,
+    least: LeastSqlite | None = None,
 ) -> Rows:
     """Rows of our side and the others.
 
@@ -45,9 +53,12 @@ def _against(
     bodies = [[encode(draft) for draft in group] for group in drafts]
     ready = [_request(again.batch(batch)) for _ in range(turns)]
     sides: dict[str, Callable[[Any], object]] = {name: side.put for name, side in others.items()}
+    inputs: dict[str, Any] = dict.fromkeys(sides, bodies)
+    if least is not None:
+        sides[LEAST], inputs[LEAST] = least.append, drafts
     samples = in_turns(
         {**sides, "ours": log.append, OURS_READY: log.committer.submit},
-        {**dict.fromkeys(sides, bodies), "ours": drafts, OURS_READY: ready},
+        {**inputs, "ours": drafts, OURS_READY: ready},
     )
     return rows_of(title, samples, base=next(iter(others)), goal=goal)
 
@@ -83,8 +94,13 @@ def sqlite_appends(folder: Path, scale: int) -> Rows:
     }
     with open_record(f"sqlite:///{folder}/record.db") as log:
         _warm(log, sides)
-        rows = _against(log, sides, batch=1, turns=50 * scale, title="SQLite, one event", goal="≥ 0.7")
-        rows += _against(log, sides, batch=100, turns=5 * scale, title="SQLite, batch of 100", goal="≥ 0.5")
+        least = LeastSqlite(folder / "least.db")
+        rows = _against(
+            log, sides, batch=1, turns=50 * scale, title="SQLite, one event", goal="≥ 0.7", least=least
+        )
+        rows += _against(
+            log, sides, batch=100, turns=5 * scale, title="SQLite, batch of 100", goal="≥ 0.5", least=least
+        )
     return rows + (_without_disk(scale) if _SHARED_MEMORY.is_dir() else [])
 
 
@@ -94,11 +110,11 @@ def _without_disk(scale: int) -> Rows:
         sides = {"bare sqlite3": BareSqlite(Path(name) / "bare.db")}
         with open_record(f"sqlite:///{name}/record.db") as log:
             _warm(log, sides)
+            least = LeastSqlite(Path(name) / "least.db")
             title, goal = "SQLite in memory, one event", "CPU ≤ 80 µs"
-            rows = _against(log, sides, batch=1, turns=50 * scale, title=title, goal=goal)
-            return rows + _against(
-                log, sides, batch=100, turns=5 * scale, title="SQLite in memory, batch of 100", goal=""
-            )
+            rows = _against(log, sides, batch=1, turns=50 * scale, title=title, goal=goal, least=least)
+            title = "SQLite in memory, batch of 100"
+            return rows + _against(log, sides, batch=100, turns=5 * scale, title=title, goal="", least=least)
 
 
 def postgres_appends(server: Cluster, scale: int) -> Rows:

@@ -1,4 +1,4 @@
-"""Processes that want the same thing: one effect, one stream, one file, one disk."""
+"""Processes that want the same thing: one effect, one stream, one file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from domain.errors import ClaimTaken, VersionConflict, WorldError
 from domain.ids import EffectKey, StreamId
 from executor.store import engine
 from executor.store.log import open_record
-from executor.store.sqlite_writer import SqliteWriter
 from projections.fsck import check
 from projections.reading import open_reader
 from tests.support.records import ACME, Maker, fresh_url
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier
     from pathlib import Path
 
-    from executor.store.committer import Committer
 
 PROCESSES = 8
 KEYS = 200
@@ -144,39 +142,6 @@ def test_a_locked_file_is_waited_for_and_then_a_failure_of_the_world(
         other.execute("ROLLBACK")
         other.close()
         assert not log.append(drafts).repeated
-
-
-def test_a_full_disk_stores_nothing_and_loses_nothing(tmp_path: Path) -> None:
-    """SQLite's own page limit stands for the disk's end: the same error at the same place."""
-    url = fresh_url("sqlite", tmp_path)
-    maker = Maker(seed=1)
-    with open_record(url) as log:
-        log.append(maker.notes(maker.task(), 3))
-        pooled = log.engine.raw_connection()
-        connection = pooled.driver_connection
-        assert connection is not None
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        pooled.close()
-        writer = log.committer
-        _limit_pages(writer, pages)
-        drafts = maker.notes(maker.task(), 50, size=2_000)
-        with pytest.raises(WorldError, match="full"):
-            log.append(drafts)
-        with open_reader(url) as reader:
-            assert reader.positions(ACME) == 3
-            assert check(reader, None).ok
-        _limit_pages(writer, 1_000_000)
-        assert log.append(drafts).last_position == 53
-    with open_reader(url) as reader:
-        assert check(reader, None).ok
-
-
-def _limit_pages(committer: Committer, pages: int) -> None:
-    """The limit belongs to a connection, so it is set on the one that writes."""
-    writer = committer._writer  # noqa: SLF001 - a fault can only be put in from inside
-    assert isinstance(writer, SqliteWriter)
-    connection = writer._connection()  # noqa: SLF001 - the same
-    connection.execute(f"PRAGMA max_page_count = {pages}")
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from domain.envelope import Draft
 from domain.errors import ClaimTaken, CommandRefused, VersionConflict
 from domain.ids import EffectKey, StreamId, TenantId
+from executor.store import sqlite_end
 from executor.store.log import RecordLog, open_record
 from projections.fsck import Anchor, check
 from projections.reading import open_reader
@@ -29,9 +30,11 @@ class RecordMachine(RuleBasedStateMachine):
     """The real record on the left, the model on the right."""
 
     backend: Backend = "sqlite"
+    file_after = sqlite_end.FILE_AFTER
 
     @initialize(seed=st.integers(0, 2**32))
     def start(self, seed: int) -> None:
+        self.usual, sqlite_end.FILE_AFTER = sqlite_end.FILE_AFTER, self.file_after
         self.folder = Path(tempfile.mkdtemp())
         self.url = fresh_url(self.backend, self.folder)
         self.log: RecordLog = open_record(self.url)
@@ -46,6 +49,7 @@ class RecordMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if hasattr(self, "log"):
+            sqlite_end.FILE_AFTER = self.usual
             self.log.close()
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -148,6 +152,12 @@ class RecordMachine(RuleBasedStateMachine):
                 assert [item.event_id for item in reader.indexed_rows(TenantId(tenant))] == ids
 
 
+class FilingMachine(RecordMachine):
+    """The same where events are filed soon, so that most are found through the tables of places."""
+
+    file_after = 3
+
+
 class PostgresMachine(RecordMachine):
     """The same on PostgreSQL."""
 
@@ -157,5 +167,7 @@ class PostgresMachine(RecordMachine):
 _SETTINGS = settings(deadline=None, suppress_health_check=list(HealthCheck), stateful_step_count=20)
 TestRecordMachine = RecordMachine.TestCase
 TestRecordMachine.settings = settings(_SETTINGS, max_examples=25)
+TestFilingMachine = FilingMachine.TestCase
+TestFilingMachine.settings = settings(_SETTINGS, max_examples=25)
 TestPostgresMachine = pytest.mark.postgres(PostgresMachine.TestCase)
 TestPostgresMachine.settings = settings(_SETTINGS, max_examples=8)

@@ -109,6 +109,16 @@ class Cluster:
             "start",
         )
 
+    def move_table(self, database: str, table: str, folder: Path) -> None:
+        """Keep a table in a folder on another disk."""
+        place = folder / "tablespace"
+        place.mkdir()
+        if self._ids:
+            os.chown(place, *self._ids)
+        with psycopg.connect(self.dsn(database), autocommit=True) as session:
+            session.execute(f"CREATE TABLESPACE elsewhere LOCATION '{place}'".encode())
+            session.execute(f"ALTER TABLE {table} SET TABLESPACE elsewhere".encode())
+
     def stop(self, mode: str = "fast") -> None:
         """Stop the server: ``fast`` closes sessions, ``immediate`` is a crash."""
         self._run("pg_ctl", "-D", str(self._data), "-m", mode, "-w", "-t", "60", "stop")

@@ -160,3 +160,46 @@ def execute(url: str, statement: str, parameters: Sequence[Any] = ()) -> list[tu
     with psycopg.connect(cluster().dsn(parsed.database), autocommit=True) as session:
         cursor = session.execute(statement.replace("?", "%s").encode(), tuple(parameters))
         return cursor.fetchall() if cursor.description else []
+
+
+def move(url: str, tenant: TenantId, position: int, to: int, *, to_tenant: TenantId | None = None) -> None:
+    """Give an event another place, as somebody with full rights would; SQLite's key holds both."""
+    arrived = to_tenant or tenant
+    if make_url(url).get_backend_name() == "sqlite":
+        execute(
+            url,
+            "UPDATE event SET id = ((SELECT no FROM tenant WHERE name = ?) << 40) + ?, tenant = ?"
+            " WHERE tenant = ? AND id & ((1 << 40) - 1) = ?",
+            (arrived, to, arrived, tenant, position),
+        )
+        return
+    execute(
+        url,
+        "UPDATE event SET tenant = ?, position = ? WHERE tenant = ? AND position = ?",
+        (arrived, to, tenant, position),
+    )
+
+
+def copy(url: str, tenant: TenantId, position: int, to: int, version: int) -> None:
+    """Insert an event once more at another place, under an id of its own."""
+    columns = "tenant, stream, version, event_id, name, recorded_at_us, entry_hash, body"
+    if make_url(url).get_backend_name() == "sqlite":
+        place, taken = "id", "(id >> 40 << 40) + ?"
+    else:
+        place, taken = "position", "?"
+    taken_columns = columns.replace("version, event_id", "?, 'copy'")
+    execute(
+        url,
+        f"INSERT INTO event ({place}, {columns}) SELECT {taken}, {taken_columns}"  # noqa: S608 - fixed names
+        " FROM event WHERE tenant = ? AND position = ?",
+        (to, version, tenant, position),
+    )
+
+
+def erase(url: str) -> None:
+    """Remove every event and checkpoint with all that points at them."""
+    tables = ["checkpoint", "event", "tenant_head"]
+    if make_url(url).get_backend_name() == "sqlite":
+        tables += ["event_place", "stream_place", "tenant"]
+    for table in tables:
+        execute(url, f"DELETE FROM {table}")  # noqa: S608 - fixed names

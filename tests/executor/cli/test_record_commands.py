@@ -12,7 +12,7 @@ from domain import notes
 from executor.cli import run_command
 from executor.store.log import open_record
 from executor.store.signing import load_key, make_key
-from tests.support.records import ACME, Maker, execute
+from tests.support.records import ACME, Maker, erase, execute
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,8 +104,7 @@ def test_a_log_cut_short_is_found_with_the_checkpoint_that_was_kept(
 ) -> None:
     kept = tmp_path / "note.txt"
     run_command(["checkpoint", "--store", store, "--key", str(key), "--out", str(kept)])
-    for statement in ("DELETE FROM checkpoint", "DELETE FROM event", "DELETE FROM tenant_head"):
-        execute(store, statement)
+    erase(store)
     maker = Maker(seed=1)
     with open_record(store) as log:
         log.append(maker.notes(maker.task(), 3))
