@@ -12,7 +12,7 @@ def privacy_sentence(event: e.PrivacyEvent) -> str:
     match event:
         case e.CommitmentsRecorded():
             return (
-                f"{len(event.frames)} screens and {len(event.events)} events were committed to, part by part."
+                f"Part by part, {len(event.frames)} screens and {len(event.events)} events were committed to."
             )
         case e.RedactionRequested():
             return f"{event.requested_by} asked to withhold {_what(event)}: {event.basis}."
