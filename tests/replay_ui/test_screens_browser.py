@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -26,6 +27,11 @@ pytestmark = pytest.mark.browser
 BREAK = break_id(TenantId("acme"), "2026-11", DOUBLE, "duplicate_in_file")
 
 
+PLAYER = ".pr-player"
+DRAWN = """canvases => canvases.every((canvas) =>
+    canvas.getContext('2d').getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data[3] > 0)"""
+
+
 class Screen(NamedTuple):
     """What is looked at; parts that show the time of day are left out by choosing one that doesn't."""
 
@@ -41,7 +47,7 @@ SCREENS = {
     "difference": Screen(f"/month?break={BREAK}", "[data-testid=stMain]"),
     "chain": Screen(f"/chain?bill={FAKE}", "[data-testid=stMain]"),
     "metrics": Screen("/metrics", "[data-testid=stMain]"),
-    "player": Screen(f"/replay?run={RUN}&frame=8", ".pr-player"),
+    "player": Screen(f"/replay?run={RUN}&frame=8", PLAYER),
     "navigation": Screen("/metrics", "[data-testid=stSidebarNav]"),
 }
 
@@ -65,11 +71,22 @@ def picture(page: Page, url: str, screen: Screen) -> bytes:
         shown.goto(url + screen.path)
         settled(shown)
         shown.wait_for_selector(".ds-sheet > *, .pr-player[data-state=ready]")
+        if screen.part == PLAYER:
+            drawn(shown)
         shown.wait_for_load_state("networkidle")
         shown.evaluate("document.fonts.ready.then(() => true)")
         return shown.locator(screen.part).first.screenshot(animations="disabled", caret="hide")
     finally:
         context.close()
+
+
+def drawn(page: Page) -> None:
+    """Wait until the player has its frame, and each thumbnail its picture."""
+    page.wait_for_selector(f"{PLAYER}[data-state=ready] .pr-thumb[data-current]")
+    end = time.monotonic() + 60
+    while not page.locator(".pr-thumb canvas").evaluate_all(DRAWN):
+        assert time.monotonic() < end, "the strip never had its pictures"
+        page.wait_for_timeout(50)
 
 
 @pytest.mark.parametrize("name", SCREENS)
