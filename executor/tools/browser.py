@@ -169,6 +169,7 @@ class BrowserTool:
         began = time.perf_counter_ns()
         known = None if again is None else self._same_again(again)
         frame, parts = known or self.camera.capture_with(lambda: read_all(self.world, "look"), early=early)
+        self.trace.saw(frame)
         main = parts[0]
         self._shown = main["toast"]
         signals = sorted({*self._troubles, *(s for part in parts for s in part["signals"])})
