@@ -58,6 +58,7 @@ def _shas(desk: Desk, run: str, tenant: str = "acme") -> list[str]:
     found: list[str] = msgspec.json.decode(chunk)["columns"]["sha256"]
     return found
 
+
 def test_a_manifest_is_said_in_the_readers_language_with_its_values_as_they_are(desk: Desk) -> None:
     source = Evidence(desk)
     own, said, other = (source.chunk("acme", RUN, 0, language) for language in ("", "zh", "xx"))
