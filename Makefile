@@ -6,6 +6,8 @@
 # Arguments for the command behind a target: make demo ARGS="--help"
 ARGS ?=
 PYTEST_ARGS ?=
+# One process of tests to each processor; a file's tests stay together, because they share what they set up.
+PARALLEL ?= --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 # The first Python that really starts and is new enough (a version manager's shim may exist and not start).
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
@@ -32,8 +34,8 @@ demo: setup ## Run the whole story: record, guard, read back, reconcile, replay 
 serve: setup ## Open the desk on the records there are (ARGS="...")
 	@$(RUN) $(BIN)/proofreel serve $(ARGS)
 
-test: setup ## Run all tests, those in a real browser and a real database included (PYTEST_ARGS="...")
-	@$(RUN) $(BIN)/python -m pytest $(PYTEST_ARGS)
+test: setup ## Run all tests, those in a real browser and a real database included (PYTEST_ARGS="...", PARALLEL= for one by one)
+	@$(RUN) $(BIN)/python -m pytest $(PARALLEL) $(PYTEST_ARGS)
 
 check: setup ## Lint, format, types, and the direction of imports
 	$(BIN)/ruff check .
