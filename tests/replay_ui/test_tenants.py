@@ -11,7 +11,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 from streamlit.web.server.starlette.starlette_server_config import USER_COOKIE_NAME
 
-from domain.ids import TenantId
+from domain import events as e
+from domain.ids import TaskId, TenantId, task_stream
+from executor.store.blobs import open_blobs
 from projections.views.reconciliation import break_id
 from replay_ui.asgi import layers
 from replay_ui.bundles import bundle_routes
@@ -19,11 +21,34 @@ from replay_ui.data import Desk
 from replay_ui.evidence import Evidence
 from replay_ui.openings import Openings
 from replay_ui.routes import evidence_routes
-from tests.replay_ui.sample import DONE, DOUBLE, OTHER_RUN, RUN, SECRET_BILL, WATCHED
+from tests.replay_ui import sample as sample_record
+from tests.replay_ui.sample import DONE, DOUBLE, OTHER_RUN, RUN, SECRET_BILL, WATCHED, Sample, make
 from tests.replay_ui.signing_in import EVE, LI_NA, OMAR, PLACE, STRANGER, access, cookie
+from tests.support.events import Book
 from tests.support.openid import Account
 
+TRACE = b"PK\x05\x06" + b"\0" * 18
 ACME, GLOBEX = TenantId("acme"), TenantId("globex")
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """The record, with the trace of a run beside its screens."""
+    folder, plain = tmp_path_factory.mktemp("record"), sample_record.acme
+    kept = tmp_path_factory.mktemp("kept")
+    blob = open_blobs(str(kept)).put(TRACE, media_type="application/zip")
+
+    def acme() -> Book:
+        book = plain()
+        fact = e.TraceAttached(blob=blob, tool="playwright 1.65.2", octets=len(TRACE), calls=7, masked=2)
+        book.add(fact, stream=task_stream(TaskId("task-done")), run=RUN, task="task-done")
+        return book
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sample_record, "acme", acme)
+        made = make(folder)
+    open_blobs(made.blobs).put(TRACE, media_type="application/zip")
+    return made
 
 
 @pytest.fixture
@@ -44,6 +69,9 @@ def real_addresses(desk: Desk) -> dict[str, str]:
     (item,) = desk.imports(ACME)
     assert line is not None
     entry = line.entries[0]
+    trace = next(
+        one.row.position for one in desk.reader.events(ACME) if isinstance(one.event, e.TraceAttached)
+    )
     difference = break_id(ACME, "2026-11", DOUBLE, "duplicate_in_file")
     return {
         "/manifest/{tenant}/{run}.json": f"/manifest/acme/{RUN}.json",
@@ -51,6 +79,7 @@ def real_addresses(desk: Desk) -> dict[str, str]:
         "/frames/{tenant}/{run}/{sha256}": f"/frames/acme/{RUN}/{entry.sha256}",
         "/aligned/{tenant}/{run}/{other}.json": f"/aligned/acme/{RUN}/{WATCHED}.json",
         "/events/{tenant}/{run}/{position}.json": f"/events/acme/{RUN}/{entry.position}.json",
+        "/traces/{tenant}/{run}/{position}.zip": f"/traces/acme/{RUN}/{trace}.zip",
         "/bundles/{tenant}/{file:int}/{difference}.zip": f"/bundles/acme/{item.position}/{difference}.zip",
         "/bundles/{tenant}.zip": f"/bundles/acme.zip?kind=bill&name={DONE}",
     }
