@@ -302,7 +302,9 @@ def _refuse_contradictions(config: Config, path: Path) -> None:
     _refuse_wrong_ladder(config, path)
     wrong = problem(config.privacy)
     if wrong:
-        raise ConfigError(wrong, file=file, line=line_of(path, "privacy"), remedy="see the section in the README")
+        raise ConfigError(
+            wrong, file=file, line=line_of(path, "privacy"), remedy="see the section in the README"
+        )
     parts = urlsplit(config.target.origin)
     if (
         parts.scheme not in {"http", "https"}

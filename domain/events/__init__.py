@@ -128,9 +128,7 @@ PrivacyEvent = (
 )
 """What streams about withholding, holding and deleting may hold."""
 
-Event = (
-    TaskEvent | RunEvent | SettlementImported | EvidenceOpened | TargetAccepted | CaseEvent | PrivacyEvent
-)
+Event = TaskEvent | RunEvent | SettlementImported | EvidenceOpened | TargetAccepted | CaseEvent | PrivacyEvent
 """Every fact that this release can write."""
 
 __all__ = [

@@ -8,7 +8,7 @@ every change of a database's layout; a higher one is refused, never guessed at.
 them from the body, and ``proofreel fsck`` compares the two.
 
 Both databases have the same columns, and PostgreSQL finds rows by unique indexes. On SQLite every index that an event
-touches is a page more to write, so layout 2 keeps them apart (``domain/adr/0010``): an event's key is its tenant's
+touches is a page more to write, so layout 2 keeps them apart (``domain/adr/0011``): an event's key is its tenant's
 number and its position in one integer, and what finds events by id or stream (``event_place``, ``stream_place``) is
 brought up to ``tenant_head.filed`` for many events at a time (``sqlite_end``). Behind that, at the end of the log, the
 rows themselves are looked at.

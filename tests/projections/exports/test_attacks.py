@@ -223,7 +223,9 @@ def withhold_without_a_reason(forger: Forger) -> None:
 
 def withhold_what_is_shown(forger: Forger) -> None:
     name = forger.frames()[0].partition("frames/")[2][:64]
-    forger.put_json(layout.WITHHELD, {
+    forger.put_json(
+        layout.WITHHELD,
+        {
             "events": {},
             "frames": {
                 name: {
@@ -236,7 +238,8 @@ def withhold_what_is_shown(forger: Forger) -> None:
                     "stream": "redaction:r",
                 }
             },
-        })
+        },
+    )
 
 
 def spoil_pretty(forger: Forger) -> None:
