@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -147,9 +147,25 @@ def one_tenant(asked: str | None, known: Sequence[TenantId], config_path: Path |
     raise ConfigError("which tenant?", remedy=f"give --tenant; the record has: {listed}")
 
 
+def _named(value: object) -> object:
+    """``value`` with every field under its name, also where what is stored leaves names or defaults out."""
+    if isinstance(value, msgspec.Struct):
+        tag, tag_field = value.__struct_config__.tag, value.__struct_config__.tag_field
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        named = {told: _named(getattr(value, name)) for told, name in names}
+        return named if tag_field is None else {tag_field: tag, **named}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _named(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: _named(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_named(item) for item in value]
+    return value
+
+
 def print_json(value: object) -> None:
     """One JSON document on standard output."""
-    data = orjson.dumps(msgspec.to_builtins(value), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
+    data = orjson.dumps(msgspec.to_builtins(_named(value)), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
     click.echo(data.decode())
 
 
