@@ -13,7 +13,7 @@ from executor.store.blobs import open_blobs
 from executor.store.log import open_record
 from projections.fsck import check
 from projections.reading import open_blob_reader, open_reader
-from tests.support.killing import Outcome, run_traced
+from tests.support.killing import Outcome, alone, run_traced
 from tests.support.postgres import Cluster
 from tests.support.records import ACME, Maker, fresh_url
 
@@ -108,17 +108,15 @@ def _kill_through(url: str, points: int) -> None:
 
 
 def test_a_writer_killed_between_any_two_system_calls_on_sqlite(tmp_path: Path) -> None:
-    _kill_through(fresh_url("sqlite", tmp_path), KILL_POINTS)
+    alone(_kill_through, fresh_url("sqlite", tmp_path), KILL_POINTS)
 
 
 @pytest.mark.postgres
 def test_a_writer_killed_between_any_two_system_calls_on_postgres(tmp_path: Path) -> None:
-    _kill_through(fresh_url("postgres", tmp_path), 60)
+    alone(_kill_through, fresh_url("postgres", tmp_path), 60)
 
 
-def test_a_writer_of_blobs_killed_between_any_two_system_calls(tmp_path: Path) -> None:
-    url = str(tmp_path / "blobs")
-
+def _kill_writers_of_blobs(url: str) -> None:
     def prepare(seed: int) -> Callable[[], Work]:
         def opened() -> Work:
             blobs = open_blobs(url)
@@ -142,6 +140,10 @@ def test_a_writer_of_blobs_killed_between_any_two_system_calls(tmp_path: Path) -
         assert kept <= names, "an acknowledged blob is gone"
     for name in names:
         assert len(reader.get(name)) == 3_000
+
+
+def test_a_writer_of_blobs_killed_between_any_two_system_calls(tmp_path: Path) -> None:
+    alone(_kill_writers_of_blobs, str(tmp_path / "blobs"))
 
 
 @pytest.mark.postgres

@@ -7,10 +7,12 @@ system call and sends SIGKILL at the wanted one. Linux only, as is ``/proc``; no
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 import signal
 import sys
 import traceback
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -65,6 +67,16 @@ def run_traced(
     finally:
         os.close(reading)
     return Outcome(stops=stops, acknowledged=tuple(words), killed=killed)
+
+
+def alone(function: Callable[..., None], *arguments: object) -> None:
+    """Call ``function`` in a new process with one thread, and raise what it raised.
+
+    A fork takes along the locks that other threads hold at that moment, SQLite's and the allocator's too, and its child
+    would wait for them for ever. Other tests leave threads behind, so what forks must not be among them.
+    """
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as process:
+        process.submit(function, *arguments).result()
 
 
 def _child(prepare: Callable[[], Callable[[Callable[[str], None]], None]], writing: int) -> None:
