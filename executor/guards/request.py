@@ -78,6 +78,7 @@ class RequestHold:
         self._owner = owner
         self._born: list[Page] = []
         """Windows that came up while a step on somebody else's page was under way."""
+        self._closing: list[Page] = []
         owner.on("request", self._on_request)
         owner.on("response", self._on_response)
         owner.on("requestfinished", self._on_finished)
@@ -135,9 +136,10 @@ class RequestHold:
         return bool(self._sent)
 
     def is_busy(self) -> bool:
-        """True while an answer is outstanding."""
+        """True while an answer is outstanding or a new window has not gone yet."""
         waiting = any(not (s.status or s.failed or s.aborted) for s in self._sent.values())
-        return waiting or bool(self._flying)
+        self._closing = [window for window in self._closing if not window.is_closed()]
+        return waiting or bool(self._flying) or bool(self._closing)
 
     def _is_allowed(self, url: str) -> bool:
         return not self._origins or not url.startswith(HTTP) or origin_of(url) in self._origins
@@ -258,6 +260,7 @@ class RequestHold:
 
     def _on_window(self, window: Page) -> None:
         self._note_window(window.url)
+        self._closing.append(window)
         with contextlib.suppress(PlaywrightError):
             window.close()
 
