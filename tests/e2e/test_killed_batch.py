@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -70,22 +71,35 @@ def test_a_killed_batch_that_is_started_again_never_writes_twice(
     place.assert_settled()
 
 
+def stop(process: BaseProcess) -> None:
+    """A terminal's Ctrl-C, which reaches the browser too."""
+    assert process.pid is not None
+    os.killpg(process.pid, signal.SIGINT)
+
+
 @pytest.mark.parametrize("after_attempt", [True, False])
 def test_ctrl_c_says_how_to_go_on_and_loses_nothing(
     place: Place,
     browser: Browser,
+    monkeypatch: pytest.MonkeyPatch,
     after_attempt: bool,  # noqa: FBT001 - pytest passes parameters by name
 ) -> None:
     place.write(ladder=["browser"], sources=["api", "detail"], tools={})
+    act: Callable[..., Any] = actions.act_on_one
+
+    def stopping(*asked: Any) -> Any:  # noqa: ANN401 - passed through
+        stop(process)
+        return act(*asked)
+
+    if after_attempt:  # its request is the one sure sign of it while the batch still runs
+        monkeypatch.setattr(actions, "act_on_one", stopping)
     process = place.start()
-    if after_attempt:
-        wait_for_attempt(place, process)
-    else:
+    if not after_attempt:
         while process.is_alive() and not place.facts():
             time.sleep(POLL_S)
-    assert process.pid is not None
-    os.killpg(process.pid, signal.SIGINT)  # a terminal's Ctrl-C reaches the browser too
+        stop(process)
     process.join(LIMIT_S)
+    monkeypatch.undo()
     said = place.said.read_text(encoding="utf-8")
     assert process.exitcode == INTERRUPTED, said
     assert said.strip() == "proofreel: stopped; what was recorded is kept, run the command again to go on"
