@@ -6,9 +6,8 @@
 # Arguments for the command behind a target: make demo ARGS="--help"
 ARGS ?=
 PYTEST_ARGS ?=
-# One process of tests more than there are processors, for half of the time a test waits for a browser or a disk. A
-# file's tests stay together, because they share what they set up.
-PARALLEL ?= --numprocesses=$(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist=loadfile --no-loadscope-reorder
+# One process of tests to each processor; a file's tests stay together, because they share what they set up.
+PARALLEL ?= --numprocesses=auto --dist=loadfile --no-loadscope-reorder
 
 # The first Python that really starts and is new enough (a version manager's shim may exist and not start).
 NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
