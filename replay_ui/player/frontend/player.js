@@ -173,7 +173,7 @@ export class Player {
       clearTimeout(this.painted);
       this.painted = setTimeout(() => {
         this.film.move(i);
-        if (this.shown === i) this.prefetch(i);
+        if (this.want === i) this.prefetch(i); // not while another frame is on its way: its load would be dropped
       });
     });
   }
