@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from projections.exports.zipapp import write_verifier
+from tests.projections.exports.forgeries import drop_tail
 from tests.projections.exports.forging import Forger
 from tests.projections.exports.made import KEY
-from tests.projections.exports.test_attacks import drop_tail
 
 
 @pytest.fixture(scope="module")
