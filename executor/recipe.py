@@ -87,6 +87,17 @@ class RequestSection(_Strict, frozen=True, kw_only=True):
     """Body fields whose value an independent source gives (keys of the read API)."""
 
 
+class PagesSection(_Strict, frozen=True, kw_only=True):
+    """How a list that has more than one page is turned while a step's target is on none so far."""
+
+    selectors: list[str]
+    """The way to the next page; gone on the last one."""
+    label: str
+    """Key of ``labels``."""
+    most: int = 20
+    """Pages turned for one step, at most."""
+
+
 class StepSection(_Strict, frozen=True, kw_only=True):
     """One step; exactly one of ``goto`` and ``do``."""
 
@@ -108,6 +119,8 @@ class StepSection(_Strict, frozen=True, kw_only=True):
     """Intent fields that must be readable around this target, where they differ from the usual ones."""
     bind: bool = True
     """False for steps whose target carries no bill (a search field)."""
+    pages: PagesSection | None = None
+    """For a target in a list: each page turned is a step of its own."""
 
 
 class VisionSection(_Strict, frozen=True, kw_only=True):

@@ -48,12 +48,13 @@ def refuse_contradictions(recipe: Recipe, file: str) -> None:
                     remedy="correct it",
                 )
             for language, labels in recipe.labels.items():
-                if step.label and step.label not in labels:
-                    raise ConfigError(
-                        f"step {number} of {name} has label {step.label!r}, which {language} lacks",
-                        file=file,
-                        remedy="add it under labels",
-                    )
+                for label in (step.label, step.pages.label if step.pages else ""):
+                    if label and label not in labels:
+                        raise ConfigError(
+                            f"step {number} of {name} has label {label!r}, which {language} lacks",
+                            file=file,
+                            remedy="add it under labels",
+                        )
                 _refuse_unknown_placeholders(step, number, name, labels, file)
 
 

@@ -20,7 +20,7 @@ from domain.ids import ActionId
 from domain.values import Check, FrameRef, Intent
 from executor.filling import in_path
 from executor.guards import texts
-from executor.recipe import StepSection
+from executor.recipe import PagesSection, StepSection
 from executor.runtime.jobs import FATAL, Ended, Job, outcome_of
 from executor.runtime.kit import AsksNatively, Hands, Kit
 from executor.runtime.streams import TaskStream
@@ -82,7 +82,8 @@ class StepRunner:
         )
         fields = self._kit.recipe.field_map(section)
         blocked = Check(guard="steps", verdict="pass")
-        for _ in range(MAX_TRIES):
+        tries = turned = 0
+        while tries < MAX_TRIES:
             if section.native_confirm:
                 unasked = self._ask_natively(job, section, step, fields)
                 if unasked is not None:
@@ -92,10 +93,26 @@ class StepRunner:
             if over is not None:
                 return Ended(how="stopped", check=over)
             ended = self._try(job, section, step, fields)
+            if _is_missing(ended) and section.pages is not None and turned < section.pages.most:
+                turn = self._turn(job, section.pages)
+                if turn is not None and turn.how != "done":
+                    return turn
+                if turn is not None:
+                    turned += 1
+                    continue
             if ended.how != "stopped" or ended.check.verdict in FATAL:
                 return ended
-            blocked, self._look = ended.check, None
+            blocked, self._look = _with_pages(ended.check, turned), None
+            tries += 1
         return Ended(how="stopped", check=blocked)
+
+    def _turn(self, job: Job, pages: PagesSection) -> Ended | None:
+        """Turn to the list's next page, as a step like any other; None on the last one."""
+        section = StepSection(do="click", selectors=pages.selectors, label=pages.label, bind=False)
+        step = self._kit.recipe.step(section, job.intent, language=self._kit.language, irreversible=False)
+        if self._hands.locate(step, self._kit.recipe.field_map(section)) is None:
+            return None
+        return self._step(job, section)
 
     def _ask_natively(self, job: Job, section: StepSection, step: Step, fields: FieldMap) -> Ended | None:
         """Let the browser ask its question, with nothing allowed to leave; None once it may be answered with yes.
@@ -296,3 +313,17 @@ class StepRunner:
     ) -> None:
         fact = outcome_of(proposed.action_id, performed)
         stream.submit(c.Report(fact), frames=(after,))
+
+
+def _is_missing(ended: Ended) -> bool:
+    """True where the step's target was not found on a page that is otherwise in order."""
+    return (
+        ended.how == "stopped"
+        and ended.performed is None
+        and ended.check.guard == "target"
+        and ended.check.verdict == "page_changed"
+    )
+
+
+def _with_pages(check: Check, turned: int) -> Check:
+    return replace(check, found=f"{check.found}, {turned + 1} pages of it") if turned else check

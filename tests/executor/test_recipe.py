@@ -120,6 +120,10 @@ def _lose_a_label(content: dict[str, Any]) -> None:
     del content["labels"]["ko"]["mark"]
 
 
+def _lose_the_label_of_the_next_page(content: dict[str, Any]) -> None:
+    del content["labels"]["ja"]["next"]
+
+
 def _lose_a_status(content: dict[str, Any]) -> None:
     del content["statuses"]["ja"]["返金済み"]
 
@@ -151,6 +155,7 @@ def _leave_a_brace_open(content: dict[str, Any]) -> None:
         (_go_and_do, "exactly one of goto and do"),
         (_neither_go_nor_do, "exactly one of goto and do"),
         (_lose_a_label, "which ko lacks"),
+        (_lose_the_label_of_the_next_page, "label 'next', which ja lacks"),
         (_lose_a_status, "statuses of ja lack refunded"),
         (_lose_a_language, "statuses of en lack"),
         (_hide_the_amount, "detail_selectors lacks amount"),
