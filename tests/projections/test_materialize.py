@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -101,6 +102,17 @@ def test_progress_hears_of_every_event_once(engine: sa.Engine, book: Book) -> No
     catch_up(Log(book.events), engine, TENANT, ALL, heard.append, batch=4)
     assert sum(heard) == len(book.events)
     assert max(heard) == 4
+
+
+def test_garbage_is_looked_for_less_often_while_events_are_folded_and_as_before_afterwards(
+    engine: sa.Engine, book: Book
+) -> None:
+    before, inside = gc.get_threshold(), []
+    catch_up(Log(book.events), engine, TENANT, ALL, lambda _: inside.append(gc.get_threshold()))
+    assert all(now[0] > before[0] and now[1:] == before[1:] for now in inside)
+    with pytest.raises(IntegrityError):
+        rebuild(Log(book.events[1:]), engine, TENANT, ALL)
+    assert gc.get_threshold() == before
 
 
 def test_rows_are_found_by_key_and_by_group(engine: sa.Engine, book: Book) -> None:
