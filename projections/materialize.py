@@ -103,6 +103,12 @@ def rebuild(
     batch: int = BATCH,
 ) -> int:
     """Throw the stored views away and build them from the first event; returns the position reached."""
+    forget(engine, tenant, projections)
+    return catch_up(reader, engine, tenant, projections, progress, batch=batch)
+
+
+def forget(engine: sa.Engine, tenant: TenantId, projections: Sequence[Partitioned[Any]]) -> None:
+    """Throw the stored views of a tenant away."""
     _prepare(engine)
     with engine.begin() as connection:
         for projection in projections:
@@ -114,7 +120,6 @@ def rebuild(
         else:
             for projection in projections:
                 _drop(connection, ROWS, projection, tenant, below=projection.version + 1)
-    return catch_up(reader, engine, tenant, projections, progress, batch=batch)
 
 
 def position(engine: sa.Engine, projection: Partitioned[Any], tenant: TenantId) -> int:

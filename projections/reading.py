@@ -48,13 +48,15 @@ NEWEST: Final = 2
 class RecordReader:
     """Read access to one record; every method raises ``WorldError`` when the database fails."""
 
-    def __init__(self, engine: Engine, layout: int, *, as_stored: bool = False) -> None:
-        """``layout`` is that of the tables, as the record says."""
+    def __init__(self, engine: Engine, layout: int, *, url: str, as_stored: bool = False) -> None:
+        """``layout`` is that of the tables, as the record says; ``url`` opens it once more."""
+        self.url = url
+        self.as_stored = as_stored
         self._engine = engine
         filed = engine.dialect.name == "sqlite" and layout > 1
         self._places: Places = Filed(self._fetch) if filed else Indexed(self._fetch)
         self._shown = (
-            None if as_stored else Shown(RecordReader(engine, layout, as_stored=True), self.withheld)
+            None if as_stored else Shown(RecordReader(engine, layout, url=url, as_stored=True), self.withheld)
         )
 
     def __enter__(self) -> Self:
@@ -252,7 +254,7 @@ class RecordReader:
         try:
             with self._engine.connect() as connection:
                 # The driver's own tuples: a row object around each takes a quarter of the time of reading.
-                return connection.execute(text(statement), parameters).cursor.fetchall()  # type: ignore[union-attr]
+                return connection.execute(text(statement), parameters).cursor.fetchall()
         except DBAPIError as error:
             raise explained(error) from error
 
@@ -269,7 +271,7 @@ def open_reader(url: str, *, as_stored: bool = False) -> RecordReader:
     except BaseException:
         engine.dispose()
         raise
-    return RecordReader(engine, layout, as_stored=as_stored)
+    return RecordReader(engine, layout, url=url, as_stored=as_stored)
 
 
 def _layout(engine: Engine) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import sqlalchemy as sa
 
 from domain.ids import TenantId
-from projections import materialize
+from projections import beside, materialize
 from projections.views import ALL
 from projections.views.common import task_of
 from projections.views.sentences import sentence
@@ -136,7 +136,7 @@ class RecordDesk:
                 self._forget_others(tenant, end)
             if self._reached.get(tenant) != end:
                 watching = Watching(self.reader, self._notes, tenant)
-                reached = materialize.catch_up(watching, self.views, tenant, ALL, progress)
+                reached = beside.catch_up(watching, self.views, tenant, ALL, progress, record=self.reader)
                 watching.end(reached)
                 known = self._evidence.get(tenant, 0)
                 self._evidence[tenant] = end_of_evidence(self.reader, tenant, reached, known=known)
@@ -166,7 +166,8 @@ class RecordDesk:
         other = known is not None and bytes(known) != entry
         if max(places) > end or other or (before or 0) != withheld:
             self._notes.forget(tenant)
-            materialize.rebuild(self.reader, self.views, tenant, ALL)
+            materialize.forget(self.views, tenant, ALL)
+            self._reached.pop(tenant, None)
 
     def end_of_evidence(self, tenant: TenantId) -> int:
         """Position of the last event that says what was done, not who looked at it."""
