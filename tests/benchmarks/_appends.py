@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import multiprocessing
+import queue
 import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy.engine import make_url
 
@@ -26,6 +27,9 @@ from tests.benchmarks._sides import BarePostgres, BareSqlite, LeastSqlite, libra
 from tests.support.postgres import Cluster
 
 WRITERS = 4
+BATCHES_A_TURN = 4
+"""On SQLite every second batch of 100 also files events (``sqlite_end``): a turn holds as many of either."""
+T = TypeVar("T")
 OURS_READY = "ours, from ready bytes"
 LEAST = "bare, encoded and hashed as ours"
 _SHARED_MEMORY = Path("/dev/shm")
@@ -34,7 +38,7 @@ _WARM_UP = 12_000
 
 
 def _against(
-    log: RecordLog,
+    logs: tuple[RecordLog, RecordLog],
     others: dict[str, Any],
     *,
     batch: int,
@@ -46,21 +50,29 @@ def _against(
     """Rows of our side and the others.
 
     The others are given ready bytes, ours makes them of its drafts. A further row is ours from ready bytes too: what
-    the store alone costs, as it is measured of the others.
+    the store alone costs, as it is measured of the others; it has a record of its own, so that neither does what the
+    other put off.
     """
-    maker, again = Producer(seed=batch), Producer(seed=10_000 + batch)
-    drafts = [maker.batch(batch) for _ in range(turns)]
-    bodies = [[encode(draft) for draft in group] for group in drafts]
-    ready = [_request(again.batch(batch)) for _ in range(turns)]
+    maker = Producer(seed=batch)
+    drafts: Callable[[], list[Draft]] = partial(maker.batch, batch)
     sides: dict[str, Callable[[Any], object]] = {name: side.put for name, side in others.items()}
-    inputs: dict[str, Any] = dict.fromkeys(sides, bodies)
+    inputs: dict[str, Iterator[Any]] = {name: _each(lambda: _bodies(drafts())) for name in sides}
     if least is not None:
-        sides[LEAST], inputs[LEAST] = least.append, drafts
-    samples = in_turns(
-        {**sides, "ours": log.append, OURS_READY: log.committer.submit},
-        {**inputs, "ours": drafts, OURS_READY: ready},
-    )
+        sides[LEAST], inputs[LEAST] = least.append, _each(drafts)
+    sides |= {"ours": logs[0].append, OURS_READY: logs[1].committer.submit}
+    inputs |= {"ours": _each(drafts), OURS_READY: _each(lambda: _request(drafts()))}
+    samples = in_turns(sides, inputs, turns=turns, commits=1 if batch == 1 else BATCHES_A_TURN)
     return rows_of(title, samples, base=next(iter(others)), goal=goal)
+
+
+def _each(make: Callable[[], T]) -> Iterator[T]:
+    """What is made anew for every turn."""
+    while True:
+        yield make()
+
+
+def _bodies(drafts: Sequence[Draft]) -> list[bytes]:
+    return [encode(draft) for draft in drafts]
 
 
 def _request(drafts: Sequence[Draft]) -> Request:
@@ -77,13 +89,14 @@ def _request(drafts: Sequence[Draft]) -> Request:
     return Request(drafts[0].envelope.tenant, entries)
 
 
-def _warm(log: RecordLog, others: dict[str, Any]) -> None:
+def _warm(logs: Sequence[RecordLog], others: Iterable[Any]) -> None:
     maker = Producer(seed=7)
     for _ in range(_WARM_UP // 100):
         drafts = maker.batch(100)
-        log.append(drafts)
-        for side in others.values():
-            side.put([encode(draft) for draft in drafts])
+        for log in logs:
+            log.append(drafts)
+        for side in others:
+            side.put(_bodies(drafts))
 
 
 def sqlite_appends(folder: Path, scale: int) -> Rows:
@@ -92,15 +105,7 @@ def sqlite_appends(folder: Path, scale: int) -> Rows:
         "bare sqlite3": BareSqlite(folder / "bare.db"),
         "the library's recorder": library_sqlite(folder / "library.db"),
     }
-    with open_record(f"sqlite:///{folder}/record.db") as log:
-        _warm(log, sides)
-        least = LeastSqlite(folder / "least.db")
-        rows = _against(
-            log, sides, batch=1, turns=50 * scale, title="SQLite, one event", goal="≥ 0.7", least=least
-        )
-        rows += _against(
-            log, sides, batch=100, turns=5 * scale, title="SQLite, batch of 100", goal="≥ 0.5", least=least
-        )
+    rows = _sqlite(folder, sides, scale, title="SQLite", goals=("≥ 0.7", "≥ 0.5"))
     return rows + (_without_disk(scale) if _SHARED_MEMORY.is_dir() else [])
 
 
@@ -108,13 +113,19 @@ def _without_disk(scale: int) -> Rows:
     """The same in memory: what is left is the processor's part."""
     with tempfile.TemporaryDirectory(dir=_SHARED_MEMORY, prefix="proofreel-bench-") as name:
         sides = {"bare sqlite3": BareSqlite(Path(name) / "bare.db")}
-        with open_record(f"sqlite:///{name}/record.db") as log:
-            _warm(log, sides)
-            least = LeastSqlite(Path(name) / "least.db")
-            title, goal = "SQLite in memory, one event", "CPU ≤ 80 µs"
-            rows = _against(log, sides, batch=1, turns=50 * scale, title=title, goal=goal, least=least)
-            title = "SQLite in memory, batch of 100"
-            return rows + _against(log, sides, batch=100, turns=5 * scale, title=title, goal="", least=least)
+        return _sqlite(Path(name), sides, scale, title="SQLite in memory", goals=("CPU ≤ 80 µs", ""))
+
+
+def _sqlite(folder: Path, sides: dict[str, Any], scale: int, *, title: str, goals: tuple[str, str]) -> Rows:
+    least = LeastSqlite(folder / "least.db")
+    with (
+        open_record(f"sqlite:///{folder}/record.db") as log,
+        open_record(f"sqlite:///{folder}/ready.db") as ready,
+    ):
+        _warm((log, ready), [*sides.values(), least])
+        measured = partial(_against, (log, ready), sides, least=least)
+        rows = measured(batch=1, turns=50 * scale, title=f"{title}, one event", goal=goals[0])
+        return rows + measured(batch=100, turns=2 * scale, title=f"{title}, batch of 100", goal=goals[1])
 
 
 def postgres_appends(server: Cluster, scale: int) -> Rows:
@@ -123,11 +134,10 @@ def postgres_appends(server: Cluster, scale: int) -> Rows:
     library, store = library_postgres(url)
     bare = BarePostgres(server.dsn(str(make_url(url).database))).make()
     sides = {"bare insert": bare, "the library's recorder": library}
-    with open_record(url) as log:
-        rows = _against(log, sides, batch=1, turns=25 * scale, title="PostgreSQL, one event", goal="")
-        rows += _against(
-            log, sides, batch=100, turns=2 * scale, title="PostgreSQL, batch of 100", goal="≥ 0.5"
-        )
+    with open_record(url) as log, open_record(server.url()) as ready:
+        measured = partial(_against, (log, ready), sides)
+        rows = measured(batch=1, turns=25 * scale, title="PostgreSQL, one event", goal="")
+        rows += measured(batch=100, turns=scale, title="PostgreSQL, batch of 100", goal="≥ 0.5")
     store.close()
     bare.session.close()
     return rows
@@ -201,13 +211,26 @@ def four_writers(server: Cluster, scale: int) -> Rows:
     ]
     for worker in workers:
         worker.start()
-    turns = [[answers.get(timeout=600) for _ in range(WRITERS)] for _ in range(rounds)]
+    turns = [[_answer(answers, workers) for _ in range(WRITERS)] for _ in range(rounds)]
     for worker in workers:
         worker.join()
     return [
         _row("PostgreSQL, 4 processes on 4 tenants", turns, count, "≥ 0.8"),
         _row("PostgreSQL, 4 threads on 4 tenants", _threads(url, dsn, count, rounds), count, ""),
     ]
+
+
+def _answer(answers: Any, workers: Sequence[Any]) -> Any:  # noqa: ANN401 - a queue and processes of a context
+    """What a worker has measured; ``RuntimeError`` when one of them is dead, since all wait for each other."""
+    while True:
+        try:
+            return answers.get(timeout=1)
+        except queue.Empty:
+            if any(worker.exitcode for worker in workers):
+                for worker in workers:
+                    worker.kill()
+                message = "a writer died"
+                raise RuntimeError(message) from None
 
 
 def _threads(url: str, dsn: str, count: int, rounds: int) -> list[list[Any]]:
@@ -252,14 +275,15 @@ def shared_commits(folder: Path, scale: int) -> Rows:
 def _claims(log: RecordLog, scale: int) -> Rows:
     maker = Producer(seed=9_000)
     keys = [EffectKey(f"effect-{index}") for index in range(25 * scale)]
-    plain = [([maker.note(maker.task(), 1, size=20)], None) for _ in keys]
-    claims = [([maker.claimed(maker.task(), 1, key)], key) for key in keys]
+    plain = (([maker.note(maker.task(), 1, size=20)], None) for _ in keys)
+    claims = (([maker.claimed(maker.task(), 1, key)], key) for key in keys)
     samples = in_turns(
         {
             "append": lambda one: log.append(one[0]),
             "claim": lambda one: log.append(one[0], claim=one[1]),
         },
         {"append": plain, "claim": claims},
+        turns=len(keys),
     )
     append, claim = samples["append"], samples["claim"]
     ratio = f"{claim.median / append.median:.2f} × an append ({claim.quiet / append.quiet:.2f} quiet)"

@@ -1,7 +1,8 @@
 """Measuring on a machine that does other work too: sides take turns at every commit, and are compared by quantiles.
 
-Rules: whatever slows the machine down hits all sides alike, because they alternate within milliseconds; a ratio is
-taken once between medians and once between quiet quarters (25th percentiles), and both are shown.
+Rules: whatever slows the machine down hits all sides alike, because they alternate within milliseconds; what a side
+is given is made right before, outside of its time, as a caller makes it; a ratio is taken once between medians and
+once between quiet quarters (25th percentiles), and both are shown.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ import gc
 import itertools
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from domain.envelope import Draft
@@ -75,26 +77,38 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def in_turns(
-    sides: Mapping[str, Callable[[T], object]], inputs: Mapping[str, Sequence[T]]
+    sides: Mapping[str, Callable[[T], object]],
+    inputs: Mapping[str, Iterable[T]],
+    *,
+    turns: int,
+    commits: int = 1,
 ) -> dict[str, Samples]:
-    """Each side does its own inputs, one in turn; who begins changes from turn to turn."""
+    """Each side does its own inputs, ``commits`` in its turn; who begins changes from turn to turn.
+
+    A sample is the mean of a turn's commits. Inputs are taken from their iterable right before they are used: of
+    events that lay about since the start, the caches would know nothing, and their ids would not be the newest.
+    """
     samples = {name: Samples() for name in sides}
     order = list(sides)
+    own = {name: iter(inputs[name]) for name in order}
     gc.collect()
     gc.disable()
     try:
-        for turn, group in enumerate(zip(*(inputs[name] for name in order), strict=True)):
-            own = dict(zip(order, group, strict=True))
-            for name in itertools.islice(
-                itertools.cycle(order), turn % len(order), turn % len(order) + len(order)
-            ):
-                side, one = sides[name], own[name]
-                wall, cpu = timed(lambda side=side, one=one: side(one))  # type: ignore[misc]
-                samples[name].wall.append(wall)
-                samples[name].cpu.append(cpu)
+        for turn in range(turns):
+            first = turn % len(order)
+            for name in (*order[first:], *order[:first]):
+                each = list(itertools.islice(own[name], commits))
+                wall, cpu = timed(partial(_do_all, sides[name], each))
+                samples[name].wall.append(wall / commits)
+                samples[name].cpu.append(cpu / commits)
     finally:
         gc.enable()
     return samples
+
+
+def _do_all(side: Callable[[T], object], inputs: Iterable[T]) -> None:
+    for one in inputs:
+        side(one)
 
 
 def rows_of(title: str, samples: dict[str, Samples], *, base: str, goal: str) -> Rows:

@@ -73,8 +73,10 @@ def checking(folder: Path, scale: int) -> Rows:
         def whole(_: int) -> None:
             assert check(reader, files).ok
 
-        turns = list(range(10))
-        samples = in_turns({"hashing": hash_all, "fsck": whole}, {"hashing": turns, "fsck": turns})
+        turns = range(10)
+        samples = in_turns(
+            {"hashing": hash_all, "fsck": whole}, {"hashing": turns, "fsck": turns}, turns=len(turns)
+        )
     hashing, fsck = samples["hashing"], samples["fsck"]
     ratio = f"{hashing.median / fsck.median:.2f} ({hashing.quiet / fsck.quiet:.2f} quiet) of hashing alone"
     cpu = f"{known / fsck.median:,.0f} events/s; of CPU time {hashing.quiet_cpu / fsck.quiet_cpu:.2f}"
@@ -93,9 +95,10 @@ def growth(folder: Path, most: int) -> Rows:
             grown.append(batch)
             if number < _GROWN_FROM // 1_000:
                 small.append(batch)
-        each = [maker.batch(1) for _ in range(1_500)]
+        turns = 1_500
+        each = {name: (maker.batch(1) for _ in range(turns)) for name in ("small", "grown")}
         sides: dict[str, Samples] = in_turns(
-            {"small": small.append, "grown": grown.append}, {"small": each, "grown": each}
+            {"small": small.append, "grown": grown.append}, each, turns=turns
         )
     low, high = sides["small"], sides["grown"]
     ratio = f"{high.median / low.median:.2f} × at 30,000 ({high.quiet / low.quiet:.2f} quiet)"
