@@ -8,7 +8,7 @@ string values of ``data``, and type tags exist at the top level alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import cast
 
@@ -65,15 +65,17 @@ def canonical(value: object) -> bytes:
 
 _SCALARS = frozenset({str, bool, type(None)})
 _KEYS_ARE = frozenset({str})
-_ENCODER = msgspec.json.Encoder(order="sorted")
+_sorted = msgspec.json.Encoder(order="sorted").encode
 _builtins = msgspec.to_builtins
+_values = msgspec.structs.astuple
+"""Of an envelope, in the order of its fields: one call for thirteen look-ups."""
 
 
 def _is_plain(values: Iterable[object]) -> bool:
     """True if all values certainly have a canonical form; False leaves the word to ``canonical``."""
     for value in values:
         kind = type(value)
-        if kind in _SCALARS:
+        if kind is str or kind in _SCALARS:
             continue
         if kind is int:
             if not -SAFE_INTEGER <= value <= SAFE_INTEGER:  # type: ignore[operator]
@@ -93,7 +95,7 @@ class _Layout(msgspec.Struct, gc=False):
     correlation: str | None
     data: dict[str, object]
     format: int
-    frames: Sequence[dict[str, object]]
+    frames: list[dict[str, object]]
     id: str
     key: str | None
     name: str
@@ -113,23 +115,25 @@ def encode(draft: Draft) -> bytes:
 
     The same bytes as ``canonical`` would give, from an encoder that needs no second pass to sort.
     """
-    envelope = draft.envelope
+    event_id, tenant, stream, version, principal, at_us, salt, run, task, key, screens, cause, correlation = (
+        _values(draft.envelope)
+    )
     name, schema = name_of(draft.event)
     data = _builtins(draft.event)
-    frames = [_builtins(frame) for frame in envelope.frames]
-    texts = (
-        envelope.causation_id,
-        envelope.correlation_id,
-        envelope.event_id,
-        envelope.idempotency_key,
-        envelope.principal,
-        envelope.run_id,
-        envelope.salt,
-        envelope.stream,
-        envelope.task_id,
-        envelope.tenant,
+    frames = [_builtins(frame) for frame in screens] if screens else []
+    plain = (
+        type(event_id) is type(tenant) is type(stream) is type(principal) is type(salt) is str
+        and type(version) is type(at_us) is int
+        and -SAFE_INTEGER <= version <= SAFE_INTEGER
+        and -SAFE_INTEGER <= at_us <= SAFE_INTEGER
+        and (run is None or type(run) is str)
+        and (task is None or type(task) is str)
+        and (key is None or type(key) is str)
+        and (cause is None or type(cause) is str)
+        and (correlation is None or type(correlation) is str)
+        and _is_plain(data.values())
+        and (not frames or _is_plain(frames))
     )
-    cause, correlation, event_id, key, principal, run, salt, stream, task, tenant = texts
     layout = _Layout(
         cause,
         correlation,
@@ -139,7 +143,7 @@ def encode(draft: Draft) -> bytes:
         event_id,
         key,
         name,
-        envelope.occurred_at_us,
+        at_us,
         principal,
         run,
         salt,
@@ -147,16 +151,10 @@ def encode(draft: Draft) -> bytes:
         stream,
         task,
         tenant,
-        envelope.version,
-    )
-    plain = (
-        _SCALARS.issuperset(map(type, texts))
-        and _is_plain((envelope.occurred_at_us, envelope.version))
-        and _is_plain(data.values())
-        and (not frames or all(_is_plain(frame.values()) for frame in frames))
+        version,
     )
     try:
-        body = _ENCODER.encode(layout) if plain else canonical(msgspec.structs.asdict(layout))
+        body = _sorted(layout) if plain else canonical(msgspec.structs.asdict(layout))
     except UnicodeEncodeError as error:
         message = f"$: {error}"
         raise ValueError(message) from error
