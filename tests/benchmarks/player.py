@@ -1,25 +1,33 @@
 """The frame player in a real Chromium, over a real record that the desk serves: from the key to the new frame.
 
-``python -m tests.benchmarks.player [frames…]``, by default 40 and 50,000. Every frame has its own bytes and is fetched,
-hashed and decoded; the clock is the browser's, from the key to the frame on its canvas. Other work on the machine blurs
-all of it, so processor time and the machine's load stand beside. The aims: at most 20 ms at the 95th percentile,
-the first frame within 2 s of opening the page, memory that doesn't grow with the run.
+``python -m tests.benchmarks.player [--keep FOLDER] [--profile FOLDER] [frames…]``, by default 40 and 50,000. ``--keep``
+makes the record there once and finds it there the next time; ``--profile`` writes there, for the browser's own tools,
+what the page's own thread did during the keys, which takes some of the time itself. Every frame has its own bytes and
+is fetched, hashed and decoded; the clock is the browser's, from the key to the frame on its canvas. Other work on the
+machine blurs all of it, so processor time and the machine's load stand beside. The aims: at most 20 ms at the 95th
+percentile, the first frame within 2 s of opening the page, memory that doesn't grow with the run.
 """
 
 from __future__ import annotations
 
+import argparse
+import collections
+import contextlib
+import json
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
 from tests.benchmarks._records import one_run
 from tests.replay_ui.conftest import FLAGS, chromium
 from tests.replay_ui.serving import served_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KEYS: Final = 400
 JUMPS: Final = 40
@@ -145,38 +153,76 @@ def followed(page: Page, url: str) -> float:
     return time.perf_counter() - start
 
 
-def measure(frames: int) -> None:
+@contextlib.contextmanager
+def recorded(keep: Path | None, frames: int) -> Iterator[tuple[Path, str, str]]:
+    """Folder, store and blobs of a run with so many frames; kept below ``keep`` where that is given."""
+    if keep is None:
+        with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as name:
+            yield Path(name), *one_run(Path(name), frames)
+        return
+    folder = keep / str(frames)
+    if not (folder / "made").exists():
+        folder.mkdir(parents=True)
+        one_run(folder, frames)
+        (folder / "made").touch()
+    yield folder, f"sqlite:///{folder}/record.db", str(folder / "blobs")
+
+
+class Profile:
+    """Samples of what the page's own thread did, for ``--profile``."""
+
+    def __init__(self, session: CDPSession) -> None:
+        self._session = session
+        session.send("Profiler.enable")
+        session.send("Profiler.setSamplingInterval", {"interval": 200})
+        session.send("Profiler.start")
+
+    def write(self, file: Path, keys: int) -> str:
+        """Write the profile, for the browser's own tools; returns where most of the time went, ms for each key."""
+        profile = self._session.send("Profiler.stop")["profile"]
+        file.write_text(json.dumps(profile), encoding="utf-8")
+        frames = {node["id"]: node["callFrame"] for node in profile["nodes"]}
+        took: collections.Counter[str] = collections.Counter()
+        for node, micros in zip(profile["samples"], profile["timeDeltas"], strict=True):
+            frame = frames[node]
+            took[f"{frame['functionName'] or '(anonymous)'} {frame['url'].rsplit('/', 1)[-1]}"] += micros
+        del took["(idle) "]
+        return "\n".join(f"          {us / 1000 / keys:8.2f} ms  {name}" for name, us in took.most_common(25))
+
+
+def measure(frames: int, keep: Path | None, profiles: Path | None) -> None:
     """One line of the table, and what it rests on."""
-    where = MEMORY if MEMORY.is_dir() else None
-    with tempfile.TemporaryDirectory(dir=where) as name, sync_playwright() as playwright:
-        folder = Path(name)
-        store, blobs = one_run(folder, frames)
-        with served_at(store, blobs, folder, "--views", str(folder / "views.db")) as (url, _):
-            browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
-            address = f"{url}/replay?run=long"
-            page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
-            cold = opened(page, address)
-            warm = min(opened(page, address) for _ in range(3))
-            inside = min(followed(page, url) for _ in range(3))
-            assert page.evaluate(FIND)
-            page.evaluate(LATE, 20)
-            late = page.evaluate(LATE, min(KEYS, 200))
-            session = page.context.new_cdp_session(page)
-            session.send("Performance.enable")
-            before = heap(session)
-            main, whole = told(session, "ThreadTime"), told(session, "ProcessTime")
-            forward = page.evaluate(
-                STEPS, {"count": min(KEYS, frames - 1), "pause": 60, "keys": ["ArrowRight"]}
-            )
-            rest = load()
-            main, whole = (
-                1000 * (told(session, name) - start) / len(forward)
-                for name, start in (("ThreadTime", main), ("ProcessTime", whole))
-            )
-            shares = [((7 * n) % 40 + 0.5) / 40 for n in range(JUMPS)]
-            jumps = page.evaluate(JUMP, shares)
-            after = heap(session)
-            browser.close()
+    with (
+        recorded(keep, frames) as (folder, store, blobs),
+        sync_playwright() as playwright,
+        served_at(store, blobs, folder, "--views", str(folder / "views.db")) as (url, _),
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
+        address = f"{url}/replay?run=long"
+        page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
+        cold = opened(page, address)
+        warm = min(opened(page, address) for _ in range(3))
+        inside = min(followed(page, url) for _ in range(3))
+        assert page.evaluate(FIND)
+        page.evaluate(LATE, 20)
+        late = page.evaluate(LATE, min(KEYS, 200))
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+        before = heap(session)
+        main, whole = told(session, "ThreadTime"), told(session, "ProcessTime")
+        profile = Profile(session) if profiles else None
+        forward = page.evaluate(STEPS, {"count": min(KEYS, frames - 1), "pause": 60, "keys": ["ArrowRight"]})
+        if profiles and profile:
+            print(profile.write(profiles / f"player-{frames}.cpuprofile", len(forward)))
+        rest = load()
+        main, whole = (
+            1000 * (told(session, name) - start) / len(forward)
+            for name, start in (("ThreadTime", main), ("ProcessTime", whole))
+        )
+        shares = [((7 * n) % 40 + 0.5) / 40 for n in range(JUMPS)]
+        jumps = page.evaluate(JUMP, shares)
+        after = heap(session)
+        browser.close()
     print(
         f"{frames:>8,} frames: first frame {cold:5.2f} s with nothing cached, {warm:5.2f} s at the next visit,"
         f" {inside:5.2f} s from the list of runs\n"
@@ -196,8 +242,14 @@ def load() -> float:
 
 def main() -> None:
     """Measure each length that is asked for."""
-    for frames in [int(argument) for argument in sys.argv[1:] if argument.isdigit()] or [40, 50_000]:
-        measure(frames)
+    parser = argparse.ArgumentParser(description="The player: from the key to the new frame.")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="make the records there, or find them there"
+    )
+    parser.add_argument("--profile", type=Path, metavar="FOLDER", help="write the page's own thread's there")
+    asked, rest = parser.parse_known_args()
+    for frames in [int(argument) for argument in rest if argument.isdigit()] or [40, 50_000]:
+        measure(frames, asked.keep, asked.profile)
 
 
 if __name__ == "__main__":

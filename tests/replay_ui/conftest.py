@@ -66,7 +66,7 @@ def desk(sample: Sample) -> Iterator[Desk]:
 @pytest.fixture(scope="module")
 def desk_url() -> Iterator[str]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.replay_ui.player.server", "1200"],
+        [sys.executable, "-m", "tests.replay_ui.player.server", "6000"],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,

@@ -78,7 +78,8 @@ export function clock(ms) {
 
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
-const TONES = new Set(["ok", "stopped", "failed", "unknown", "none"]);
+// The tones, the worst last.
+export const RANK = { none: 0, ok: 1, unknown: 2, stopped: 3, failed: 4 };
 
 // A tone becomes part of a class name, so it must be one of ours.
-export const toneOf = (value) => (TONES.has(value) ? value : "none");
+export const toneOf = (value) => (Object.hasOwn(RANK, value) ? value : "none");

@@ -4,6 +4,7 @@
 
 const PIXEL_BUDGET = 40e6; // about 160 MB of bitmaps, 39 frames of 1280 x 800
 const ABSENT_MS = 10_000; // a frame that could not be had is asked for again after this
+const ABSENT = 500; // frames remembered as absent
 const FEWEST = 6; // kept whatever their size: the frame, its partner and their neighbours
 
 const hex = (buffer) => Array.from(new Uint8Array(buffer), (b) => b.toString(16).padStart(2, "0")).join("");
@@ -72,6 +73,7 @@ export class FrameStore {
   hold(sha256, frame) {
     if (frame.verified === "missing") {
       this.absent.set(sha256, { frame, until: performance.now() + ABSENT_MS });
+      if (this.absent.size > ABSENT) this.absent.delete(this.absent.keys().next().value);
       return frame;
     }
     this.absent.delete(sha256);

@@ -1,5 +1,16 @@
 // Entry of the component: Streamlit calls the default export at the first mount and at every rerun of the page.
 
+// All modules are named here, so that they are fetched at once and not one after the other names them.
+
+import "./beside.js";
+import "./dom.js";
+import "./frames.js";
+import "./manifest.js";
+import "./panels.js";
+import "./playback.js";
+import "./stage.js";
+import "./timeline.js";
+import "./toolbar.js";
 import { attachKeys, detachKeys } from "./keys.js";
 import { Player } from "./player.js";
 

@@ -20,7 +20,7 @@ const REST_MS = 250;
 export class Player {
   constructor(root, { data, setStateValue }) {
     Object.assign(this, { root, data, setStateValue, labels: data.labels });
-    this.manifest = new Manifest(data.manifest, data.language);
+    this.manifest = new Manifest(data.manifest, data.language, data.n, data.chunk);
     this.frames = new FrameStore(data.frames);
     this.want = -1;
     this.shown = -1;
@@ -76,6 +76,9 @@ export class Player {
     this.root.dataset.state = "loading";
     this.caption.replaceChildren(h("span", { class: "pr-quiet" }, this.labels.loading));
     try {
+      // Both at once; whether the chunk came is asked again once the header has said how many frames there are.
+      const chunk = Math.floor(clamp(seek, 0, Math.max(0, this.data.n - 1)) / this.data.chunk);
+      if (this.data.n > 0) this.manifest.chunk(chunk).catch(() => {});
       await this.manifest.open();
       this.root.dataset.total = String(this.manifest.total);
       if (this.manifest.total === 0) {
@@ -199,6 +202,7 @@ export class Player {
       sha256: entry.sha256,
       verified: frame.verified,
       tone: entry.tone,
+      chunks: String(this.manifest.ready.size),
       marker: this.stage.show.marker && entry.point ? entry.point.join(",") : "",
     });
   }

@@ -27,6 +27,7 @@ export class Stage {
     this.show = { marker: true, boxes: true, changes: false, compare: "" };
     this.entry = null;
     this.frame = null;
+    this.room = null; // width and height of the stage, while they are known
     this.other = null;
     this.swipe = 0.5;
     this.changed = null;
@@ -69,14 +70,20 @@ export class Stage {
       this.note,
     );
     this.node.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
-    this.resizer = new ResizeObserver(() => this.layout());
+    this.resizer = new ResizeObserver(() => {
+      this.room = null;
+      this.layout();
+    });
     this.resizer.observe(this.node);
   }
 
   // Show a frame with its entry, and the one that it is compared with (or null).
   set(entry, frame, other) {
     const { bitmap } = frame;
-    if (!this.frame && bitmap) this.node.style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
+    if (!this.frame && bitmap) {
+      this.node.style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
+      this.room = null;
+    }
     this.entry = entry;
     this.frame = frame;
     draw(this.canvas, bitmap ?? null, entry);
@@ -114,7 +121,8 @@ export class Stage {
   // Place the frame; every zoom, drag and change of size ends here.
   layout() {
     const { width, height } = this.canvas;
-    const { clientWidth: w, clientHeight: tall } = this.node;
+    this.room ??= { w: this.node.clientWidth, tall: this.node.clientHeight }; // asking makes the page lay itself out
+    const { w, tall } = this.room;
     if (!w || !tall || !this.frame) return;
     const fit = Math.min(w / width, tall / height);
     const scale = Math.max(fit, this.view?.scale ?? fit);
@@ -200,8 +208,9 @@ export class Stage {
   }
 
   paint() {
+    if (!this.room) return;
     const ratio = devicePixelRatio;
-    const [w, tall] = [Math.round(this.node.clientWidth * ratio), Math.round(this.node.clientHeight * ratio)];
+    const [w, tall] = [Math.round(this.room.w * ratio), Math.round(this.room.tall * ratio)];
     if (this.marks.width !== w || this.marks.height !== tall) Object.assign(this.marks, { width: w, height: tall });
     const g = this.marks.getContext("2d");
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -277,9 +286,9 @@ export class Stage {
     if (!text) return;
     g.font = "600 12.5px system-ui, sans-serif";
     const width = Math.min(g.measureText(text).width, 260) + 18;
-    const room = after + 8 + width <= this.node.clientWidth;
-    const left = clamp(room ? after + 8 : before - 8 - width, 4, this.node.clientWidth - width - 4);
-    const top = clamp(y - 13, 4, this.node.clientHeight - 30);
+    const room = after + 8 + width <= this.room.w;
+    const left = clamp(room ? after + 8 : before - 8 - width, 4, this.room.w - width - 4);
+    const top = clamp(y - 13, 4, this.room.tall - 30);
     g.fillStyle = "rgba(13, 16, 23, 0.9)";
     g.beginPath();
     g.roundRect(left, top, width, 26, 6);

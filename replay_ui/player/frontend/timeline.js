@@ -1,6 +1,6 @@
 // The slider over the whole run and the strip of frames around the current one.
 
-import { clamp, clock, fill, h, toneOf } from "./dom.js";
+import { RANK, clamp, clock, fill, h, toneOf } from "./dom.js";
 
 export const TONE_COLOUR = {
   ok: "#2fbf8f",
@@ -9,7 +9,6 @@ export const TONE_COLOUR = {
   unknown: "#9b8cff",
   none: "#56607a",
 };
-const RANK = { none: 0, ok: 1, unknown: 2, stopped: 3, failed: 4 };
 
 // A slider by the ARIA pattern: focusable, with value, range and words; keys are the player's own.
 export class Slider {
@@ -83,16 +82,15 @@ export class Slider {
     const cells = Math.min(total, Math.floor(w));
     const each = w / cells;
     const worst = new Array(cells).fill(null);
-    const mark = (frame, tone) => {
-      const cell = Math.floor((frame / total) * cells);
+    const mark = (cell, tone) => {
       if (worst[cell] === null || RANK[tone] > RANK[worst[cell]]) worst[cell] = tone;
     };
     for (let cell = 0; cell < cells; cell += 1) {
       const from = Math.floor((cell / cells) * total);
-      const tone = this.manifest.cell(from, "tone");
-      if (tone !== undefined) mark(from, toneOf(tone));
+      const tone = this.manifest.tone(from);
+      if (tone !== undefined) mark(cell, tone);
     }
-    for (const [frame, tone] of this.manifest.stops) mark(frame, toneOf(tone));
+    for (const [frame, tone] of this.manifest.stops) mark(Math.floor((frame / total) * cells), toneOf(tone));
     const gap = each > 5 ? 1 : 0;
     worst.forEach((tone, cell) => {
       const loud = tone === "stopped" || tone === "failed";
@@ -109,13 +107,14 @@ export class Slider {
 }
 
 const SLOT = 116; // width of a thumbnail with its gap, pixels
-const KEPT = 200; // thumbnails kept
+const THUMB = { width: 208, height: 130 };
 
+// A slot keeps its frame while that is in the strip: a step changes one picture of it, not all of them.
 export class Film {
   constructor(manifest, frames, labels, seek) {
     Object.assign(this, { manifest, frames, labels, seek });
-    this.thumbs = new Map(); // sha256 -> canvas
     this.slots = [];
+    this.first = -1; // frame at the left end
     this.current = -1;
     this.node = h("div", { class: "pr-film", role: "group", "aria-label": labels.film });
     this.resizer = new ResizeObserver(() => this.fitSlots());
@@ -126,82 +125,76 @@ export class Film {
     const half = Math.max(1, Math.floor((this.node.clientWidth / SLOT - 1) / 2));
     const count = Math.max(1, Math.min(2 * half + 1, this.manifest.total));
     if (count === this.slots.length) return;
-    this.slots = Array.from({ length: count }, () => {
-      const canvas = h("canvas", { width: 208, height: 130 });
-      const number = h("span", { class: "pr-number" });
-      const node = h(
-        "button",
-        { type: "button", class: "pr-thumb", tabIndex: -1, onclick: () => this.seek(Number(node.dataset.index)) },
-        canvas,
-        number,
-      );
-      return { node, canvas, number };
-    });
+    this.slots = Array.from({ length: count }, () => this.slot());
+    this.first = -1;
     if (this.current >= 0) this.move(this.current);
   }
 
-  // Indices that the strip shows around frame i.
-  range(i) {
-    const count = this.slots.length;
-    const first = clamp(i - Math.floor(count / 2), 0, Math.max(0, this.manifest.total - count));
-    return Array.from({ length: count }, (_, k) => first + k);
+  slot() {
+    const canvas = h("canvas", THUMB);
+    const number = h("span", { class: "pr-number" });
+    const onclick = () => this.seek(slot.index);
+    const node = h("button", { type: "button", class: "pr-thumb", tabIndex: -1, onclick }, canvas, number);
+    const slot = { node, canvas, number, index: -1, named: "", drawn: "" };
+    return slot;
+  }
+
+  at(index) {
+    return this.slots[index % this.slots.length];
   }
 
   move(i) {
     this.current = i;
-    const missing = [];
-    this.range(i).forEach((index, k) => {
-      const { node, canvas, number } = this.slots[k];
-      const entry = this.manifest.now(index);
-      const tone = toneOf(entry?.tone);
+    const count = this.slots.length;
+    const first = clamp(i - Math.floor(count / 2), 0, Math.max(0, this.manifest.total - count));
+    const shown = Array.from({ length: count }, (_, k) => first + k);
+    const missing = shown.filter((index) => !this.put(this.at(index), index));
+    // Only now, with their names: a button without one says nothing to whoever can't see its picture.
+    this.order(first, shown);
+    clearTimeout(this.timer);
+    if (missing.length) this.timer = setTimeout(() => this.fetchThumbs(i, missing), 90);
+  }
+
+  // Put the slots in order of their frames; those that stay in the strip are not touched.
+  order(first, shown) {
+    const by = this.first < 0 ? shown.length : first - this.first;
+    this.first = first;
+    const node = (index) => this.at(index).node;
+    if (Math.abs(by) >= shown.length) this.node.replaceChildren(...shown.map(node));
+    else if (by > 0) this.node.append(...shown.slice(-by).map(node));
+    else if (by < 0) this.node.prepend(...shown.slice(0, -by).map(node));
+  }
+
+  // Give a slot its frame; whether the picture is there.
+  put(slot, index) {
+    const { node, canvas, number } = slot;
+    const entry = this.manifest.now(index);
+    const tone = toneOf(entry?.tone);
+    const name =
+      fill(this.labels.frame_of, { frame: index + 1, total: this.manifest.total }) +
+      (entry?.verdict ? `, ${entry.verdict}` : "");
+    if (slot.named !== `${name} ${tone}`) {
+      Object.assign(slot, { index, named: `${name} ${tone}` });
       node.dataset.index = String(index);
       node.className = `pr-thumb pr-tone-${tone}`;
-      node.toggleAttribute("data-current", index === i);
-      node.setAttribute(
-        "aria-label",
-        fill(this.labels.frame_of, { frame: index + 1, total: this.manifest.total }) +
-          (entry?.verdict ? `, ${entry.verdict}` : ""),
-      );
+      node.setAttribute("aria-label", name);
       number.textContent = String(index + 1);
-      if (!this.drawThumb(canvas, entry)) missing.push([canvas, index]);
-    });
-    // Only now, with their names: a button without one says nothing to whoever can't see its picture.
-    if (this.node.firstChild !== this.slots[0].node) this.node.replaceChildren(...this.slots.map((slot) => slot.node));
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.fetchThumbs(i, missing), 90);
-  }
-
-  drawThumb(canvas, entry) {
-    const g = canvas.getContext("2d");
-    g.clearRect(0, 0, canvas.width, canvas.height);
-    if (!entry) return false;
-    const thumb = this.thumbs.get(entry.sha256) ?? this.makeThumb(entry.sha256);
-    if (thumb) g.drawImage(thumb, 0, 0);
-    return Boolean(thumb);
-  }
-
-  makeThumb(sha256) {
-    const bitmap = this.frames.held.get(sha256)?.bitmap;
-    if (!bitmap) return null;
-    const thumb = new OffscreenCanvas(208, 130);
-    const scale = Math.min(208 / bitmap.width, 130 / bitmap.height);
-    const [w, tall] = [bitmap.width * scale, bitmap.height * scale];
-    const g = thumb.getContext("2d");
-    g.imageSmoothingQuality = "medium";
-    g.drawImage(bitmap, (208 - w) / 2, (130 - tall) / 2, w, tall);
-    this.thumbs.set(sha256, thumb);
-    if (this.thumbs.size > KEPT) this.thumbs.delete(this.thumbs.keys().next().value);
-    return thumb;
+    }
+    node.toggleAttribute("data-current", index === this.current);
+    const sha256 = entry?.sha256 ?? "";
+    if (slot.drawn === sha256 && sha256) return true;
+    slot.drawn = drawThumb(canvas, this.frames.held.get(sha256)?.bitmap) ? sha256 : "";
+    return Boolean(slot.drawn);
   }
 
   async fetchThumbs(i, missing) {
-    for (const [canvas, index] of missing) {
+    for (const index of missing) {
       try {
         const entry = await this.manifest.entry(index);
         if (this.current !== i || !entry) return;
         await this.frames.load(entry.sha256);
         if (this.current !== i) return;
-        this.drawThumb(canvas, entry);
+        this.put(this.at(index), index);
       } catch {
         return; // the viewer has moved on, or the frame's own badge says what is wrong
       }
@@ -212,4 +205,16 @@ export class Film {
     clearTimeout(this.timer);
     this.resizer.disconnect();
   }
+}
+
+function drawThumb(canvas, bitmap) {
+  const g = canvas.getContext("2d");
+  const { width, height } = THUMB;
+  g.clearRect(0, 0, width, height);
+  if (!bitmap) return false;
+  const scale = Math.min(width / bitmap.width, height / bitmap.height);
+  const [w, tall] = [bitmap.width * scale, bitmap.height * scale];
+  g.imageSmoothingQuality = "medium";
+  g.drawImage(bitmap, (width - w) / 2, (height - tall) / 2, w, tall);
+  return true;
 }
