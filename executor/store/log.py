@@ -177,25 +177,24 @@ def _request(drafts: Sequence[Draft], claim: EffectKey | None, release: EffectKe
     if not drafts:
         raise CommandRefused("append_shape", "an append of nothing", remedy=_SHAPE_REMEDY)
     first = drafts[0].envelope
+    tenant, stream = first.tenant, first.stream
+    entries = []
     for expected, draft in enumerate(drafts, start=first.version):
         envelope = draft.envelope
-        if (envelope.tenant, envelope.stream) != (first.tenant, first.stream):
+        version = envelope.version
+        if envelope.tenant != tenant or envelope.stream != stream:
             raise CommandRefused("append_shape", "an append to more than one stream", remedy=_SHAPE_REMEDY)
-        if envelope.version != expected or envelope.version < 1:
-            what = f"version {envelope.version} where {max(expected, 1)} is due"
+        if version != expected or version < 1:
+            what = f"version {version} where {max(expected, 1)} is due"
             raise CommandRefused("append_shape", what, remedy=_SHAPE_REMEDY)
+        name, _ = name_of(draft.event)
+        entries.append(Entry(stream, version, envelope.event_id, name, encode(draft)))
     return Request(
-        tenant=first.tenant,
-        entries=tuple(_entry(draft) for draft in drafts),
+        tenant=tenant,
+        entries=tuple(entries),
         claim=_claim_request(drafts, claim),
         release=_release_request(drafts, release),
     )
-
-
-def _entry(draft: Draft) -> Entry:
-    envelope = draft.envelope
-    name, _ = name_of(draft.event)
-    return Entry(envelope.stream, envelope.version, envelope.event_id, name, encode(draft))
 
 
 def _claim_request(drafts: Sequence[Draft], claim: EffectKey | None) -> ClaimRequest | None:

@@ -1,15 +1,14 @@
 """What a writer on SQLite knows of the end of one tenant's log: its head, and what isn't filed yet.
 
 Rules: it is true as long as no other connection commits, which the writer asks SQLite before each use; after another's
-commit only what is new is read. Events are filed (``FILE_AFTER``) in the transaction that makes them so many,
-by what their rows say.
+commit only what is new is read. Events are filed (``FILE_AFTER``) in the transaction that makes them so many.
 """
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from domain.chain import GENESIS, entry_of
 from domain.errors import IntegrityError
@@ -38,7 +37,9 @@ _NEW_HEAD: Final = (
 _SAVE_HEAD: Final = (
     "UPDATE tenant_head SET size = ?, recorded_at_us = ?, frontier = ?, filed = ? WHERE tenant = ?"
 )
-_END: Final = "SELECT stream, version, event_id, entry_hash FROM event WHERE id > ? AND id <= ? ORDER BY id"
+_END: Final = (
+    "SELECT id, stream, version, event_id, entry_hash FROM event WHERE id > ? AND id <= ? ORDER BY id"
+)
 _NEWEST: Final = "SELECT max(event_id) FROM event_place WHERE tenant = ?"
 _FIND_ID: Final = "SELECT 1 FROM event_place WHERE tenant = ? AND event_id = ?"
 _FIND_STREAM: Final = (
@@ -46,15 +47,18 @@ _FIND_STREAM: Final = (
     " LEFT JOIN event e ON e.id = p.id + p.count - 1"
     " WHERE p.tenant = ? AND p.stream = ? ORDER BY p.version DESC LIMIT 1"
 )
-_FILE_EVENTS: Final = (
-    "INSERT INTO event_place SELECT ?, event_id, id FROM event WHERE id > ? AND id <= ? ORDER BY event_id"
-)
+_FILE_EVENTS: Final = "INSERT INTO event_place SELECT ?, event_id, id FROM event WHERE id > ? AND id <= ?"
+"""Few events at a time need no order: their ids rise with time as they are."""
+_IN_ORDER: Final = " ORDER BY event_id"
+_FILE_RUN: Final = "INSERT INTO stream_place (tenant, stream, version, id, count) VALUES (?, ?, ?, ?, ?)"
 _FILE_STREAMS: Final = (
     "INSERT INTO stream_place SELECT ?, stream, min(version), min(id), count(*) FROM event"
     " WHERE id > ? AND id <= ? GROUP BY stream, version - id ORDER BY stream, min(version)"
 )
 _Tail = tuple[int, bytes, bytes]
 """Last version of a stream, its link, the stream's tag."""
+_Run = list[Any]
+"""Events of a stream that stand in a row: the stream, first version, first key, how many."""
 
 
 class LogEnd:
@@ -69,6 +73,7 @@ class LogEnd:
         "no",
         "recent",
         "recorded_at_us",
+        "runs",
         "stale",
         "tails",
     )
@@ -81,6 +86,8 @@ class LogEnd:
         self.newest_filed = ""
         self.recent: set[str] = set()
         """Ids of unfiled events."""
+        self.runs: list[_Run] = []
+        """Unfiled events in the order of the log, as ``stream_place`` will have them."""
         self.tails: dict[str, _Tail] = {}
         """Ends of all streams with unfiled events, and of some others."""
         self.stale = False
@@ -103,14 +110,18 @@ class LogEnd:
             return True
         if filed != self.filed or size < known:
             self.recent.clear()
+            self.runs.clear()
             self.tails.clear()
             known = filed
             self.newest_filed = connection.execute(_NEWEST, (no,)).fetchone()[0] or ""
-        tails, recent, tenant = self.tails, self.recent, TenantId(self._tenant)
-        for stream, version, event_id, link in connection.execute(
+        tails, recent, runs, tenant = self.tails, self.recent, self.runs, TenantId(self._tenant)
+        for key, stream, version, event_id, link in connection.execute(
             _END, (self.base + known, self.base + size)
         ):
             recent.add(event_id)
+            if not runs or runs[-1][0] != stream:
+                runs.append([stream, version, key, 0])
+            runs[-1][3] += 1
             tail = tails.get(stream)
             tails[stream] = (version, link, tail[2] if tail else stream_tag(tenant, StreamId(stream)))
         self.frontier = Frontier(size, frontier)
@@ -121,8 +132,9 @@ class LogEnd:
         self, connection: sqlite3.Connection, entries: Sequence[Entry], at: int
     ) -> list[tuple[object, ...]]:
         """Rows of the entries, linked to their streams and added to the tree."""
-        tenant, base, tails, frontier = self._tenant, self.base, self.tails, self.frontier
+        tenant, base, tails, runs, frontier = self._tenant, self.base, self.tails, self.runs, self.frontier
         position = frontier.size
+        run: _Run = runs[-1] if runs else [None]
         rows: list[tuple[object, ...]] = []
         leaves: list[bytes] = []
         for entry in entries:
@@ -134,9 +146,13 @@ class LogEnd:
             link = entry_of(previous, body, position, at)
             leaves.append(hashed_leaf(tag, version, link))
             tails[stream] = (version, link, tag)
-            rows.append(
-                (base + position, tenant, stream, version, entry.event_id, entry.name, at, link, body)
-            )
+            key = base + position
+            if stream == run[0]:
+                run[3] += 1
+            else:
+                run = [stream, version, key, 1]
+                runs.append(run)
+            rows.append((key, tenant, stream, version, entry.event_id, entry.name, at, link, body))
         if position > LAST_POSITION:
             raise IntegrityError(f"a log holds {LAST_POSITION} events at most", where=f"log of {tenant}")
         self._take_ids(connection, entries)
@@ -176,17 +192,20 @@ class LogEnd:
         )
 
     def _file(self, connection: sqlite3.Connection) -> None:
-        file_events(connection, self.no, self.filed, self.frontier.size)
-        self.filed = self.frontier.size
+        size = self.frontier.size
+        connection.execute(_FILE_EVENTS, (self.no, self.base + self.filed, self.base + size))
+        connection.executemany(_FILE_RUN, [(self.no, *run) for run in self.runs])
+        self.filed = size
         self.newest_filed = max(self.newest_filed, *self.recent)
         self.recent.clear()
+        self.runs.clear()
         if len(self.tails) > STREAMS_KEPT:
             self.tails.clear()
 
 
 def file_events(connection: sqlite3.Connection, no: int, after: int, until: int) -> None:
-    """Enter the events of tenant ``no`` at these positions in the tables that find them by id and by stream."""
+    """Enter the events of tenant ``no`` at these positions in the tables that find them, by what their rows say."""
     base = no << POSITION_BITS
     places = (no, base + after, base + until)
-    connection.execute(_FILE_EVENTS, places)
+    connection.execute(_FILE_EVENTS + _IN_ORDER, places)
     connection.execute(_FILE_STREAMS, places)
