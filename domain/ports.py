@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import msgspec
 
@@ -96,6 +96,10 @@ class BlobStore(Protocol):
 
     def put(self, data: bytes, *, media_type: str) -> Sha256:
         """Store once, durable before it returns; the name is the SHA-256 of ``data``."""
+        ...
+
+    def put_file(self, file: BinaryIO, *, media_type: str) -> Sha256:
+        """The same for all of a seekable file, in memory that doesn't grow with it; read twice, left at its end."""
         ...
 
     def get(self, sha256: Sha256) -> bytes:

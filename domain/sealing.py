@@ -19,10 +19,12 @@ import hashlib
 import hmac
 import json
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_BYTES: Final = 32
@@ -30,6 +32,7 @@ NONCE_BYTES: Final = 12
 SECRET_PREFIX: Final = "PROOFREEL+PRIVACY+KEY+"  # noqa: S105 - what a file of it begins with
 _MAGIC: Final = b"PRSEALED1"
 _ID_BYTES: Final = 8
+_TAG_BYTES: Final = 16
 _HEAD: Final = len(_MAGIC) + _ID_BYTES + NONCE_BYTES
 KEY_ID: Final = re.compile(r"[0-9a-f]{16}")
 UNIT: Final = re.compile(r"(frame|document)/\d{4}-\d{2}")
@@ -98,6 +101,42 @@ def unseal(stored: bytes, name: str, key: DataKey) -> bytes:
     except InvalidTag as error:
         message = "sealed bytes are damaged"
         raise ValueError(message) from error
+
+
+def seal_pieces(pieces: Iterable[bytes], name: str, key: DataKey, nonce: bytes) -> Iterator[bytes]:
+    """What ``seal`` makes of the joined pieces, in pieces: memory holds one at a time."""
+    head = _MAGIC + bytes.fromhex(key.key_id)
+    sealing = Cipher(algorithms.AES(key.key), modes.GCM(nonce)).encryptor()
+    sealing.authenticate_additional_data(head + name.encode())
+    yield head + nonce
+    yield from map(sealing.update, pieces)
+    yield sealing.finalize() + sealing.tag
+
+
+def holds(stored: Iterable[bytes], name: str, key: DataKey) -> bool:
+    """Whether a sealed content, in pieces, is whole and is that of ``name``, the SHA-256 of its bytes."""
+    head = _MAGIC + bytes.fromhex(key.key_id)
+    kept, opening, digest = b"", None, hashlib.sha256()
+    for piece in stored:
+        kept += piece
+        if opening is None and len(kept) >= _HEAD:
+            if kept[: len(head)] != head:
+                return False
+            opening = Cipher(algorithms.AES(key.key), modes.GCM(kept[len(head) : _HEAD])).decryptor()
+            opening.authenticate_additional_data(head + name.encode())
+            kept = kept[_HEAD:]
+        if opening is not None and len(kept) > _TAG_BYTES:  # the last bytes may be the tag
+            digest.update(opening.update(kept[:-_TAG_BYTES]))
+            kept = kept[-_TAG_BYTES:]
+    try:
+        return (
+            opening is not None
+            and len(kept) == _TAG_BYTES
+            and opening.finalize_with_tag(kept) == b""
+            and digest.hexdigest() == name
+        )
+    except InvalidTag:
+        return False
 
 
 def wrap(key: DataKey, secret: SecretKey, nonce: bytes) -> str:

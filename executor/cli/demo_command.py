@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -223,7 +224,7 @@ def _month_end(stage: Stage) -> Reconciliation:
     with Workshop(target, store=stage.store, blobs=stage.blobs) as workshop:
         data = workshop.http_session().get(path).content
     import_file(
-        data,
+        io.BytesIO(data),
         store=stage.store,
         blobs=stage.blobs,
         tenant=TenantId(config.tenant),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import shutil
+import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import click
 import msgspec
@@ -15,7 +18,7 @@ from rich.text import Text
 
 from domain import events as e
 from domain.envelope import Draft, Envelope
-from domain.errors import ConfigError
+from domain.errors import ConfigError, WorldError
 from domain.ids import PrincipalId, TenantId, settlement_stream
 from domain.values import format_minor
 from executor.cli.case_commands import case_rows, keep_cases
@@ -37,6 +40,7 @@ from projections.blobs import BlobReader, open_blob_reader
 from projections.fsck import check
 from projections.reading import RecordReader, open_reader
 from projections.settlement.at_scale import reconcile_stored
+from projections.settlement.formats import MEDIA_TYPES
 from projections.settlement.importer import read_settlement, survey_settlement
 from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile
@@ -77,7 +81,7 @@ def fetch(
     with Workshop(target, store=where.store, blobs=where.blobs) as workshop:
         data = workshop.http_session().get(path).content
     imported = import_file(
-        data,
+        io.BytesIO(data),
         store=where.store,
         blobs=where.blobs,
         tenant=TenantId(config.tenant),
@@ -115,24 +119,35 @@ def import_command(
     """Import a file that somebody received. Exits 1 when rows were refused or the file contradicts itself."""
     config = configured(config_path)
     where = places(store, blobs, config_path)
+    with _readable(file) as stream:
+        imported = import_file(
+            stream,
+            store=where.store,
+            blobs=where.blobs,
+            tenant=TenantId(config.tenant),
+            principal=PrincipalId(person or config.identity.principal),
+            month=month,
+            profile=profile,
+            name=file.name,
+            source=f"file {file.name}",
+        )
+    return _report_import(imported, as_json=as_json)
+
+
+def _readable(path: Path) -> BinaryIO:
+    """The file, open; what can't be read twice (a pipe) is taken into a temporary file first."""
     try:
-        data = file.read_bytes()
+        file = path.open("rb")
+        if file.seekable():
+            return file
+        kept = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
+        with file:
+            shutil.copyfileobj(file, kept)
     except OSError as error:
         raise ConfigError(
-            f"can't be read: {error.strerror}", file=str(file), remedy="name a readable file"
+            f"can't be read: {error.strerror}", file=str(path), remedy="name a readable file"
         ) from error
-    imported = import_file(
-        data,
-        store=where.store,
-        blobs=where.blobs,
-        tenant=TenantId(config.tenant),
-        principal=PrincipalId(person or config.identity.principal),
-        month=month,
-        profile=profile,
-        name=file.name,
-        source=f"file {file.name}",
-    )
-    return _report_import(imported, as_json=as_json)
+    return cast("BinaryIO", kept)
 
 
 class Imported(NamedTuple):
@@ -145,7 +160,7 @@ class Imported(NamedTuple):
 
 
 def import_file(
-    data: bytes,
+    file: BinaryIO,
     *,
     store: str,
     blobs: str,
@@ -158,10 +173,14 @@ def import_file(
 ) -> Imported:
     """Keep the original bytes as a blob and the import as an event; the same file again adds nothing.
 
-    The same bytes read with another profile are another import: the first may have been the wrong one.
+    The same bytes read with another profile are another import: the first may have been the wrong one. The file is
+    read several times and never held as a whole (a workbook's and an MT940 statement's reader hold theirs).
     """
-    parsed = survey_settlement(data, load_profile(profile), month, file_name=name)
-    sha256 = open_blobs(blobs).put(data, media_type="text/csv")
+    how = load_profile(profile)
+    parsed = survey_settlement(file, how, month, file_name=name)
+    sha256 = open_blobs(blobs).put_file(file, media_type=MEDIA_TYPES[how.format])
+    if sha256 != parsed.sha256:
+        raise WorldError(f"{name} changed while it was read", remedy="wait until it is whole, and try again")
     clock, ids = SystemClock(), SystemIds()
     with open_record(store) as log:
         stream = settlement_stream(month)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Final
+from typing import BinaryIO, Final
 
 from domain.envelope import Draft, Recorded
 from domain.errors import ProofreelError
@@ -35,6 +35,11 @@ class BlobsBehind:
             self.settle()
         self._under_way.append(self._writer.submit(self._blobs.put, data, media_type=media_type))
         return name_of_blob(data)
+
+    def put_file(self, file: BinaryIO, *, media_type: str) -> Sha256:
+        """See ``BlobStore``; durable when it returns."""
+        self.settle()
+        return self._blobs.put_file(file, media_type=media_type)
 
     def settle(self) -> None:
         """Wait until everything is durable; the first failure is raised, as the store raised it."""

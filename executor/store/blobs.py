@@ -21,7 +21,8 @@ from domain.ids import Sha256
 from domain.sealing import KEY_ID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
     from domain.ports import BlobStore
 
@@ -33,6 +34,27 @@ _EXAMPLES: Final = "use a folder, file:///path or s3://bucket/prefix"
 def name_of_blob(data: bytes) -> Sha256:
     """The name under which bytes are kept."""
     return Sha256(hashlib.sha256(data).hexdigest())
+
+
+PIECE_BYTES: Final = 1 << 20
+"""Bytes of a large content that are in memory at once."""
+
+
+def name_of_file(file: BinaryIO) -> Sha256:
+    """The name of all of a seekable file."""
+    file.seek(0)
+    return Sha256(hashlib.file_digest(file, "sha256").hexdigest())  # type: ignore[arg-type] # its stub asks for less common methods
+
+
+def pieces_of(file: BinaryIO, name: Sha256) -> Iterator[bytes]:
+    """All of a seekable file, piece by piece; ``WorldError`` after the last one when they don't make ``name``."""
+    file.seek(0)
+    digest = hashlib.sha256()
+    while piece := file.read(PIECE_BYTES):
+        digest.update(piece)
+        yield piece
+    if digest.hexdigest() != name:
+        raise WorldError("a file changed while it was read", remedy="wait until it is whole, and try again")
 
 
 def checked(data: bytes, name: Sha256) -> bytes:
@@ -62,23 +84,30 @@ class FolderBlobs:
     def put(self, data: bytes, *, media_type: str) -> Sha256:  # noqa: ARG002 - a folder keeps no types
         """Store once, durable before it returns; a damaged blob under the same name is repaired."""
         name = name_of_blob(data)
-        path = self._path(name)
-        try:
-            if path.exists() and name_of_blob(path.read_bytes()) == name:
-                return name
-            self._make_folder(path.parent)
-            self._write(path, data)
-        except OSError as error:
-            raise WorldError(
-                f"blob {name}: {error.strerror}", remedy="free space or mend the folder"
-            ) from error
+        self._keep(name, (data,))
         return name
 
-    def _write(self, path: Path, data: bytes) -> None:
+    def put_file(self, file: BinaryIO, *, media_type: str) -> Sha256:  # noqa: ARG002 - a folder keeps no types
+        """See ``put``; a seekable file, in memory that doesn't grow with it."""
+        name = name_of_file(file)
+        self._keep(name, pieces_of(file, name))
+        return name
+
+    def _keep(self, name: Sha256, pieces: Iterable[bytes]) -> None:
+        path = self._path(name)
+        with _mended(name):
+            if path.exists():
+                with path.open("rb") as kept:
+                    if name_of_file(kept) == name:
+                        return
+            self._make_folder(path.parent)
+            self._write(path, pieces)
+
+    def _write(self, path: Path, pieces: Iterable[bytes]) -> None:
         handle, aside = tempfile.mkstemp(prefix=_WRITING, dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(data)
+                file.writelines(pieces)
                 file.flush()
                 os.fsync(file.fileno())
             Path(aside).chmod(0o444)
@@ -119,16 +148,22 @@ class FolderBlobs:
         except OSError as error:
             raise WorldError(f"blob {name}: {error.strerror}", remedy="mend the folder") from error
 
-    def write_sealed(self, name: Sha256, key_id: str, data: bytes) -> None:
+    def sealed_pieces(self, name: Sha256, key_id: str) -> Iterator[bytes]:
+        """Sealed bytes under a key, piece by piece; none when there are none."""
+        with (
+            _mended(name),
+            contextlib.suppress(FileNotFoundError),
+            self._sealed(name, key_id).open("rb") as file,
+        ):
+            while piece := file.read(PIECE_BYTES):
+                yield piece
+
+    def write_sealed(self, name: Sha256, key_id: str, pieces: Iterable[bytes]) -> None:
         """Store sealed bytes, durable before it returns."""
         path = self._sealed(name, key_id)
-        try:
+        with _mended(name):
             self._make_folder(path.parent)
-            self._write(path, data)
-        except OSError as error:
-            raise WorldError(
-                f"blob {name}: {error.strerror}", remedy="free space or mend the folder"
-            ) from error
+            self._write(path, pieces)
 
     def keys_of(self, name: Sha256) -> list[str]:
         """Ids of the keys under which a name is kept, sorted."""
@@ -155,6 +190,15 @@ class FolderBlobs:
         for path in self._root.glob("??/??/*"):
             if _NAME.fullmatch(path.name):
                 yield Sha256(path.name)
+
+
+@contextlib.contextmanager
+def _mended(name: Sha256) -> Iterator[None]:
+    """The file system's failures, with what to do about them."""
+    try:
+        yield
+    except OSError as error:
+        raise WorldError(f"blob {name}: {error.strerror}", remedy="free space or mend the folder") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,16 +7,19 @@ is what S3's PUT promises; what was written is read back and checked before its 
 
 from __future__ import annotations
 
+import hashlib
 import os
 from contextlib import contextmanager
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from domain.errors import ConfigError, IntegrityError, WorldError
 from domain.sealing import KEY_ID
-from executor.store.blobs import checked, name_of_blob, valid_name
+from executor.store.blobs import PIECE_BYTES, checked, name_of_blob, name_of_file, pieces_of, valid_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
     from obstore.store import S3Store
 
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
 
 RETRIES = 4
 """Times that a request is tried again while the storage is away; every request here may be repeated."""
+
+PART_BYTES = 8 << 20
+"""Bytes of one part of a large object; S3 wants 5 MiB at least, and takes 10,000 parts."""
+PARTS_AT_ONCE = 2
 
 
 class BucketBlobs:
@@ -40,6 +47,50 @@ class BucketBlobs:
                 self._store.put(_key(name), data, attributes={"Content-Type": media_type})
             self.get(name)
         return name
+
+    def put_file(self, file: BinaryIO, *, media_type: str) -> Sha256:
+        """See ``put``; a seekable file, in parts, in memory that doesn't grow with it."""
+        name = name_of_file(file)
+        if not self._is(name):
+            self._upload(_key(name), pieces_of(file, name), media_type)
+            if not self._is(name):
+                raise IntegrityError("bytes differ from their name", where=f"blob {name}")
+        return name
+
+    def _is(self, name: Sha256) -> bool:
+        """Whether the object is there and its bytes are those of its name."""
+        digest = hashlib.sha256()
+        for piece in self._pieces(_key(name)):
+            digest.update(piece)
+        return digest.hexdigest() == name and self.has(name)
+
+    def _pieces(self, key: str) -> Iterator[bytes]:
+        with _failures_named():
+            try:
+                yield from map(bytes, self._store.get(key).stream(min_chunk_size=PIECE_BYTES))
+            except FileNotFoundError:
+                return
+
+    def _upload(self, key: str, pieces: Iterable[bytes], media_type: str | None = None) -> None:
+        """One request for what fits in a part, else parts that become an object together, or not at all."""
+        left = iter(pieces)
+        first = bytearray()
+        for piece in left:
+            first += piece
+            if len(first) > PART_BYTES:
+                break
+        attributes = {"Content-Type": media_type} if media_type else None
+        whole = bytes(first) if len(first) <= PART_BYTES else chain((bytes(first),), left)
+        del first
+        with _failures_named():
+            self._store.put(
+                key,
+                whole,
+                attributes=attributes,
+                use_multipart=not isinstance(whole, bytes),
+                chunk_size=PART_BYTES,
+                max_concurrency=PARTS_AT_ONCE,
+            )
 
     def get(self, sha256: Sha256) -> bytes:
         """The bytes, checked against their name; ``IntegrityError`` when damaged or missing."""
@@ -72,10 +123,13 @@ class BucketBlobs:
         """Sealed bytes under a key, None when there are none."""
         return self._fetch(f"{_key(name)}.{key_id}")
 
-    def write_sealed(self, name: Sha256, key_id: str, data: bytes) -> None:
+    def sealed_pieces(self, name: Sha256, key_id: str) -> Iterator[bytes]:
+        """Sealed bytes under a key, piece by piece; none when there are none."""
+        return self._pieces(f"{_key(name)}.{key_id}")
+
+    def write_sealed(self, name: Sha256, key_id: str, pieces: Iterable[bytes]) -> None:
         """Store sealed bytes, durable before it returns."""
-        with _failures_named():
-            self._store.put(f"{_key(name)}.{key_id}", data)
+        self._upload(f"{_key(name)}.{key_id}", pieces)
 
     def keys_of(self, name: Sha256) -> list[str]:
         """Ids of the keys under which a name is kept, sorted."""
@@ -115,6 +169,8 @@ def _failures_named() -> Iterator[None]:
     """The client's failures as one line that names no key; their kinds share no public base class."""
     try:
         yield
+    except WorldError:
+        raise
     except Exception as error:
         what = f"blobs: {type(error).__name__}"
         raise WorldError(what, remedy="check AWS_ENDPOINT_URL, the keys and the bucket") from error

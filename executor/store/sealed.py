@@ -16,11 +16,24 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from domain.errors import ConfigError, IntegrityError, KeyGone, WorldError
 from domain.ids import Sha256
-from domain.sealing import KEY_BYTES, NONCE_BYTES, UNIT, DataKey, SecretKey, seal, unseal, unwrap, wrap
-from executor.store.blobs import checked, name_of_blob
+from domain.sealing import (
+    KEY_BYTES,
+    NONCE_BYTES,
+    UNIT,
+    DataKey,
+    SecretKey,
+    holds,
+    seal,
+    seal_pieces,
+    unseal,
+    unwrap,
+    wrap,
+)
+from executor.store.blobs import checked, name_of_blob, name_of_file, pieces_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
     from domain.ports import BlobStore, Clock
 
@@ -34,7 +47,11 @@ class SealedPlaces(Protocol):
         """Stored bytes, None when there are none."""
         ...
 
-    def write_sealed(self, name: Sha256, key_id: str, data: bytes) -> None:
+    def sealed_pieces(self, name: Sha256, key_id: str) -> Iterator[bytes]:
+        """The same piece by piece; none when there are none."""
+        ...
+
+    def write_sealed(self, name: Sha256, key_id: str, pieces: Iterable[bytes]) -> None:
         """Store bytes, durable before it returns."""
         ...
 
@@ -175,14 +192,28 @@ class SealedBlobs:
         kind = kind_of(media_type)
         if not self._writes or not kind:
             return self._plain.put(data, media_type=media_type)
-        name = name_of_blob(data)
-        month = datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC).strftime("%Y-%m")
-        key = self.ring.current(self._tenant, f"{kind}/{month}")
+        name, key = name_of_blob(data), self._current(kind)
         stored = self._places.read_sealed(name, key.key_id)
         if stored is None or self._opened(stored, name, key) != data:
             sealed = seal(data, name, key, secrets.token_bytes(NONCE_BYTES))
+            self._places.write_sealed(name, key.key_id, (sealed,))
+        return name
+
+    def put_file(self, file: BinaryIO, *, media_type: str) -> Sha256:
+        """See ``put``; a seekable file, sealed piece by piece, in memory that doesn't grow with it."""
+        kind = kind_of(media_type)
+        if not self._writes or not kind:
+            return self._plain.put_file(file, media_type=media_type)
+        name, key = name_of_file(file), self._current(kind)
+        if not holds(self._places.sealed_pieces(name, key.key_id), name, key):
+            sealed = seal_pieces(pieces_of(file, name), name, key, secrets.token_bytes(NONCE_BYTES))
             self._places.write_sealed(name, key.key_id, sealed)
         return name
+
+    def _current(self, kind: str) -> DataKey:
+        """The key of this month's contents of a kind."""
+        month = datetime.fromtimestamp(self._clock.now_us() / 1_000_000, UTC).strftime("%Y-%m")
+        return self.ring.current(self._tenant, f"{kind}/{month}")
 
     @staticmethod
     def _opened(stored: bytes, name: Sha256, key: DataKey) -> bytes | None:

@@ -13,9 +13,7 @@ from projections.settlement.amounts import AmountRefused, parse_amount
 from projections.settlement.formats.base import Row
 from projections.settlement.lines import FileFinding, RowCounts
 from projections.settlement.profiles import Profile
-
-MAX_REPEATED = 200
-"""Repeated line ids listed one by one; a column that is no id repeats in every row."""
+from projections.settlement.repeats import Repeated
 
 
 class Declared:
@@ -75,7 +73,7 @@ def check_file(
     declared: Declared,
     counts: RowCounts,
     totals: dict[str, int],
-    repeated: list[tuple[int, int]],
+    repeated: Repeated,
     month: str | None,
 ) -> tuple[FileFinding, ...]:
     """Findings in a fixed order: trailer, count, totals by currency, repeated ids, month, refused rows."""
@@ -104,11 +102,11 @@ def check_file(
                 )
             )
     found += [FileFinding(code="control_mismatch", what=what, line=line) for line, what in declared.problems]
-    for first, later in repeated[:MAX_REPEATED]:
+    for first, later in repeated.pairs:
         what = f"line {later} has the line id of line {first}"
         found.append(FileFinding(code="repeated_line_id", what=what, line=later))
-    if len(repeated) > MAX_REPEATED:
-        what = f"{len(repeated) - MAX_REPEATED} more lines have the line id of another"
+    if more := repeated.total - len(repeated.pairs):
+        what = f"{more} more lines have the line id of another"
         found.append(FileFinding(code="repeated_line_id", what=what))
     if month and declared.month and month != declared.month:
         what = f"the file says it is for {declared.month}, it was imported for {month}"

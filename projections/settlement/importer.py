@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-from array import array
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import BinaryIO
-
-import numpy as np
 
 from domain.errors import ConfigError
 from projections.settlement.checks import Declared, check_file
@@ -28,16 +25,19 @@ from projections.settlement.lines import (
     SettlementLine,
 )
 from projections.settlement.profiles import Profile
+from projections.settlement.repeats import Repeats
 from projections.settlement.rows import LineMaker, RowRefused
 from projections.settlement.straight import straight
 
 _SHOWN = 200
+_SPILT = (1 << 16) - 1
+"""Lines, less one, after which ids are put away."""
 
 
 class SettlementReader:
     """Streams one file: iterate for accepted lines, and then ask for counts, refused rows and findings.
 
-    Memory holds the refused rows and 16 bytes a line (to find repeated ids), not the lines.
+    Memory holds the refused rows, not the lines, nor what repeated ids are found by.
     """
 
     def __init__(self, stream: BinaryIO, profile: Profile, month: str | None = None) -> None:
@@ -51,8 +51,7 @@ class SettlementReader:
         self._rows = READERS[profile.format](stream, profile)
         self.encoding = self._rows.encoding
         self._trailer = False
-        self._hashes = array("q")
-        self._places = array("q")
+        self.repeats = Repeats()
 
     @property
     def month(self) -> str:
@@ -68,7 +67,7 @@ class SettlementReader:
             self.declared.look_at(row)
         make = LineMaker(self.profile, layout)
         usual, trailer, totals = straight(self.profile, layout, make), layout.is_trailer, self.totals
-        hashed, placed = self._hashes.append, self._places.append
+        hashed, placed = self.repeats.hashes.append, self.repeats.lines.append
         read = accepted = total = 0
         currency = ""
         try:
@@ -92,6 +91,8 @@ class SettlementReader:
                 if line.line_id:
                     hashed(hash(line.line_id))
                     placed(line.line)
+                    if not accepted & _SPILT:
+                        self.repeats.spill()
                 yield line
         finally:
             # Counted in locals, which a million lines feel; whoever stops early has what was read so far.
@@ -136,26 +137,6 @@ class SettlementReader:
             RefusedRow(line=row.line, column=column, value=value[:_SHOWN], reason=reason, cells=cells)
         )
 
-    def repeated(self) -> list[tuple[int, int]]:
-        """First and later line of each line id that stands more than once, by later line."""
-        if not self._hashes:
-            return []
-        hashes, places = (
-            np.frombuffer(self._hashes, dtype=np.int64),
-            np.frombuffer(self._places, dtype=np.int64),
-        )
-        order = np.argsort(hashes, kind="stable")
-        ranked = hashes[order]
-        found: list[tuple[int, int]] = []
-        first = 0
-        for here in np.flatnonzero(ranked[1:] == ranked[:-1]) + 1:
-            if ranked[first] != ranked[here]:
-                first = int(here) - 1
-            pair = (int(places[order[first]]), int(places[order[here]]))
-            if pair[0] != pair[1]:
-                found.append(pair)
-        return sorted(found, key=lambda pair: pair[1])
-
     def counts(self) -> RowCounts:
         """Rows by what became of them, once the iteration is over."""
         return RowCounts(read=self.read, accepted=self.accepted, refused=len(self.refused), other=self.other)
@@ -165,29 +146,33 @@ def read_settlement(
     data: bytes, profile: Profile, month: str | None = None, *, file_name: str = ""
 ) -> SettlementFile:
     """Import a whole file; ``ConfigError`` when it can't be read with this profile at all."""
-    reader = SettlementReader(io.BytesIO(data), profile, month)
-    return _file(data, reader, tuple(reader), profile, month, file_name)
+    return _file(io.BytesIO(data), profile, month, file_name, tuple)
 
 
 def survey_settlement(
-    data: bytes, profile: Profile, month: str | None = None, *, file_name: str = ""
+    file: BinaryIO, profile: Profile, month: str | None = None, *, file_name: str = ""
 ) -> SettlementFile:
-    """The same without the lines: all that an import says of a file, in memory that doesn't grow with it."""
-    reader = SettlementReader(io.BytesIO(data), profile, month)
-    deque(reader, maxlen=0)
-    return _file(data, reader, (), profile, month, file_name)
+    """The same of a seekable file without the lines: all that an import says, in memory that doesn't grow with it."""
+    return _file(file, profile, month, file_name, _passed)
+
+
+def _passed(lines: Iterable[SettlementLine]) -> tuple[SettlementLine, ...]:
+    deque(lines, maxlen=0)
+    return ()
 
 
 def _file(
-    data: bytes,
-    reader: SettlementReader,
-    lines: tuple[SettlementLine, ...],
+    stream: BinaryIO,
     profile: Profile,
     month: str | None,
     file_name: str,
+    kept: Callable[[Iterable[SettlementLine]], tuple[SettlementLine, ...]],
 ) -> SettlementFile:
+    reader = SettlementReader(stream, profile, month)
+    lines = kept(reader)
+    stream.seek(0)
     return SettlementFile(
-        sha256=_sha256(data),
+        sha256=hashlib.file_digest(stream, "sha256").hexdigest(),  # type: ignore[arg-type] # its stub asks for less common methods
         file_name=file_name,
         profile=profile.name,
         encoding=reader.encoding,
@@ -196,13 +181,9 @@ def _file(
         refused=tuple(reader.refused),
         counts=reader.counts(),
         totals=dict(sorted(reader.totals.items())),
-        findings=check_file(reader.declared, reader.counts(), reader.totals, reader.repeated(), month),
+        findings=check_file(reader.declared, reader.counts(), reader.totals, reader.repeats.found(), month),
         effects={name: EffectRule(kind=e.kind, sign=e.sign) for name, e in profile.effects.items()},
         vendor_kinds=tuple(profile.vendor_kinds),
         timezone=profile.timezone,
         names_operator="account" in profile.columns,
     )
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

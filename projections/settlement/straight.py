@@ -33,7 +33,7 @@ _ROW: Final = re.compile(
     re.ASCII,
 ).fullmatch
 _SECOND_US: Final = 1_000_000
-_CACHED: Final = 65_536
+_CACHED: Final = 16_384
 """Distinct combinations of words and names kept, so that memory stays flat."""
 
 

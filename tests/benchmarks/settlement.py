@@ -1,8 +1,8 @@
 """Import of a month file against Python's csv module reading the same file, and reconciling against the record.
 
 ``python -m tests.benchmarks.settlement [lines]``; other work on the machine blurs times on the wall, so times of the
-processor are compared. The aims: import at most 4 times the csv module's time, with memory that doesn't grow with the
-file by more than 16 bytes a line.
+processor are compared. The aims: import at most 4 times the csv module's time, in memory that doesn't grow with the
+file.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def imported(path: Path) -> int:
         count = sum(1 for _ in reader)
     assert reader.counts().balanced
     assert reader.declared.count == count
-    assert not reader.repeated()
+    assert not reader.repeats.found().total
     return count
 
 

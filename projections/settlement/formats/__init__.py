@@ -2,7 +2,8 @@
 
 A reader yields every row that the file has, in order; formats without columns (MT940, camt, BAI2) are written out as
 a table: a header row of canonical field names, one row an entry, and rows ``#count,14`` or ``#total,EUR,12.30`` for
-what the file declares of itself. Adding a format is one module and one line in ``READERS``.
+what the file declares of itself. Adding a format is one module, one line in
+``READERS`` and one in ``MEDIA_TYPES``.
 """
 
 from __future__ import annotations
@@ -18,4 +19,13 @@ READERS: dict[str, Reader] = {
     "bai2": bai2.read,
 }
 
-__all__ = ["READERS", "Reader", "Row", "Rows"]
+MEDIA_TYPES: dict[str, str] = {
+    "csv": "text/csv",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "mt940": "text/plain",
+    "camt": "application/xml",
+    "bai2": "text/plain",
+}
+"""What an original of each format is kept as; SWIFT and BAI have no registered type of their own."""
+
+__all__ = ["MEDIA_TYPES", "READERS", "Reader", "Row", "Rows"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -176,3 +177,60 @@ def test_a_reader_makes_no_folder(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no folder of blobs"):
         open_blob_reader(str(tmp_path / "absent"))
     assert not (tmp_path / "absent").exists()
+
+
+LARGE = bytes(range(256)) * (36 << 10)
+"""9 MiB: more than one part of a large object, and no whole number of pieces with a byte more."""
+
+
+@pytest.mark.parametrize("data", [b"", b"small", LARGE, LARGE + b"?"], ids=len)
+def test_a_file_is_kept_as_its_bytes_are(place: _Place, blobs: BlobStore, data: bytes) -> None:
+    with io.BytesIO(data) as file:
+        file.seek(3)
+        name = blobs.put_file(file, media_type="text/csv")
+    assert name == hashlib.sha256(data).hexdigest()
+    assert blobs.get(name) == open_blob_reader(place.url).get(name) == data
+    assert blobs.put(data, media_type="text/csv") == name
+    assert list(blobs.names()) == [name]
+
+
+def test_a_damaged_blob_is_repaired_by_putting_its_file_again(place: _Place, blobs: BlobStore) -> None:
+    for _ in range(2):
+        blobs.put_file(io.BytesIO(PICTURE), media_type="image/png")
+    place.damage(PICTURE[:-1] + b"?")
+    blobs.put_file(io.BytesIO(PICTURE), media_type="image/png")
+    assert blobs.get(NAME) == PICTURE
+
+
+class Growing(io.BytesIO):
+    """A file that somebody still writes to: from the second reading on it has more."""
+
+    readings = 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self.readings += 1
+        if self.readings == 2:
+            super().seek(0, io.SEEK_END)
+            self.write(b"more")
+        return super().seek(offset, whence)
+
+
+@pytest.mark.parametrize("data", [b"small", LARGE], ids=len)
+def test_a_file_that_changes_meanwhile_is_refused_and_nothing_is_kept(
+    place: _Place, blobs: BlobStore, data: bytes
+) -> None:
+    with pytest.raises(WorldError, match="changed while it was read"):
+        blobs.put_file(Growing(data), media_type="text/csv")
+    assert list(blobs.names()) == []
+    if not place.endpoint:
+        assert [path for path in Path(place.url).rglob("*") if path.is_file()] == []
+
+
+def test_an_object_says_what_it_is(place: _Place, blobs: BlobStore) -> None:
+    if not place.endpoint:
+        return
+    for data in (b"small", LARGE):
+        name = blobs.put_file(io.BytesIO(data), media_type="text/csv")
+        bucket = S3Store("frames", client_options={"allow_http": True})
+        found = bucket.get(f"acme/{name[:2]}/{name[2:4]}/{name}")
+        assert found.attributes["Content-Type"] == "text/csv"

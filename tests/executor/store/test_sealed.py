@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import stat
 from pathlib import Path
 
@@ -11,13 +12,13 @@ from obstore.store import S3Store
 
 from domain.errors import ConfigError, IntegrityError, KeyGone
 from domain.ids import Sha256
-from domain.sealing import seal
+from domain.sealing import DataKey, holds, seal, seal_pieces
 from executor.store.blobs import open_blobs
 from executor.store.sealed import PROOF, SealedBlobs
 from executor.store.sealing import sealed_url
 from executor.store.secret_key import make_secret
 from projections.blobs import BlobReader, open_blob_reader
-from tests.executor.store.test_blobs import _Place, place, s3
+from tests.executor.store.test_blobs import LARGE, _Place, place, s3
 from tests.support.records import ManualClock
 
 __all__ = ["place", "s3"]
@@ -177,6 +178,58 @@ def test_documents_and_frames_have_keys_of_their_own(sealed: Sealed) -> None:
     assert sealed.reader().get(document) == b"a settlement file"
     assert [key.unit for key in writer.ring.keys("acme")] == ["document/2026-11"]
     assert writer.ring.keys("globex") == []
+
+
+@pytest.mark.parametrize("data", [b"", b"small", LARGE, LARGE + b"?"], ids=len)
+def test_a_file_is_sealed_as_its_bytes_are(sealed: Sealed, data: bytes) -> None:
+    writer = sealed.writer()
+    name = writer.put_file(io.BytesIO(data), media_type="text/csv")
+    assert name == hashlib.sha256(data).hexdigest()
+    assert writer.get(name) == sealed.reader().get(name) == data
+    before = sealed.stored()
+    assert writer.put_file(io.BytesIO(data), media_type="text/csv") == name
+    assert writer.put(data, media_type="text/csv") == name
+    assert sealed.stored() == before, "what is there is seen to be whole, and not written again"
+    assert data[:64] == b"" or all(data[:64] not in content for content in before.values())
+    assert [key.unit for key in writer.ring.keys("acme")] == ["document/2026-11"]
+
+
+@pytest.mark.parametrize("place_of_damage", [0, 9, 17, 30, -17, -16, -1])
+def test_a_damaged_file_is_mended_by_putting_it_again(sealed: Sealed, place_of_damage: int) -> None:
+    writer = sealed.writer()
+    writer.put_file(io.BytesIO(PICTURE), media_type="image/png")
+    (content,) = sealed.stored().values()
+    damaged = bytearray(content)
+    damaged[place_of_damage] ^= 1
+    for wrong in (bytes(damaged), content[:20], content[:-1], b""):
+        sealed.overwrite(NAME, wrong)
+        writer.put_file(io.BytesIO(PICTURE), media_type="image/png")
+        assert sealed.reader().get(NAME) == PICTURE
+
+
+def test_what_is_sealed_under_a_wrong_name_does_not_stand_for_it(sealed: Sealed) -> None:
+    writer = sealed.writer()
+    writer.put(PICTURE, media_type="image/png")
+    (key,) = writer.ring.keys("acme")
+    sealed.overwrite(NAME, seal(b"another picture", NAME, key, b"n" * 12))
+    writer.put_file(io.BytesIO(PICTURE), media_type="image/png")
+    assert writer.get(NAME) == PICTURE
+
+
+def test_pieces_are_sealed_as_the_whole_is() -> None:
+    key = DataKey("0123456789abcdef", "acme", "document/2026-11", b"k" * 32)
+    for pieces in ([], [b""], [PICTURE], [PICTURE[:1], PICTURE[1:1000], b"", PICTURE[1000:]]):
+        whole = seal(b"".join(pieces), NAME, key, b"n" * 12)
+        assert b"".join(seal_pieces(pieces, NAME, key, b"n" * 12)) == whole
+    assert holds((bytes([byte]) for byte in whole), NAME, key)
+    assert not holds((), NAME, key)
+
+
+def test_files_stay_plain_where_nothing_is_sealed(sealed: Sealed) -> None:
+    other = sealed.writer(writes=False).put_file(io.BytesIO(b"plain"), media_type="text/csv")
+    assert sealed.stored()[other] == b"plain"
+    proof = sealed.writer().put_file(io.BytesIO(b"{}"), media_type=PROOF)
+    assert sealed.stored()[proof] == b"{}"
 
 
 def test_keys_are_for_their_owner_alone_and_another_privacy_key_opens_none(sealed: Sealed) -> None:

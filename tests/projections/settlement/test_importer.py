@@ -229,7 +229,8 @@ def test_a_file_is_streamed_line_by_line_with_its_counts_at_the_end() -> None:
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("portal-*.csv")))
 def test_a_survey_says_all_that_an_import_says_but_the_lines(name: str) -> None:
     data = (DATA / name).read_bytes()
-    surveyed = survey_settlement(data, PORTAL, "2026-11", file_name=name)
+    with (DATA / name).open("rb") as file:
+        surveyed = survey_settlement(file, PORTAL, "2026-11", file_name=name)
     assert surveyed == replace(read_settlement(data, PORTAL, "2026-11", file_name=name), lines=())
 
 
