@@ -32,6 +32,7 @@ from executor.cli.common import (
     store_options,
     tenant_option,
 )
+from executor.cli.issue_commands import compare_command, imports_of, read_import
 from executor.runtime.system import SystemClock, SystemIds
 from executor.store.blobs import open_blobs
 from executor.store.log import open_record
@@ -41,7 +42,7 @@ from projections.fsck import check
 from projections.reading import RecordReader, open_reader
 from projections.settlement.at_scale import reconcile_stored
 from projections.settlement.formats import MEDIA_TYPES
-from projections.settlement.importer import read_settlement, survey_settlement
+from projections.settlement.importer import survey_settlement
 from projections.settlement.lines import SettlementFile
 from projections.settlement.profiles import load_profile
 from projections.views.reconciliation import Reconciliation
@@ -54,7 +55,10 @@ MAX_LISTED = 20
 
 @click.group(epilog="Example: proofreel settlement fetch --month 2026-11")
 def settlement() -> None:
-    """The vendor's settlement files: fetch or import them into the record."""
+    """The vendor's settlement files: fetch or import them into the record, and compare two issues of a month."""
+
+
+settlement.add_command(compare_command)
 
 
 @settlement.command("fetch", epilog="Example: proofreel settlement fetch --month 2026-11")
@@ -306,23 +310,9 @@ def reconciled(
 
     ``views`` is a database of stored views, made where there is none; without, the whole log is read.
     """
-    imports = [
-        recorded.event
-        for recorded in reader.stream(tenant, settlement_stream(month))
-        if isinstance(recorded.event, e.SettlementImported)
-    ]
-    if not imports:
-        raise ConfigError(
-            f"no settlement file of {month} was imported",
-            remedy=f"run 'proofreel settlement fetch --month {month}'",
-        )
-    newest, inforce = imports[-1], reader.withholding(tenant)
-    inforce.require_document(newest.blob, f"the settlement file of {month}", there=blobs.has(newest.blob))
-    file = read_settlement(
-        blobs.get(newest.blob), load_profile(newest.profile), month, file_name=newest.file_name
-    )
+    newest, inforce = imports_of(reader, tenant, month)[-1].fact, reader.withholding(tenant)
+    file = read_import(newest, blobs, inforce)
     masks = inforce.masks
-    file = masks.object(file)
     verified = check(reader, None, tenant).ok
     if views is None:
         return compare(reader.events(tenant), file, tenant=tenant, month=month, chain_verified=verified)

@@ -28,6 +28,7 @@ NEEDS_CONFIG = [
     ("compensate", "T", "--as", "person:li.na", "--reason", "r"),
     ("settlement", "fetch", "--month", "2026-11"),
     ("settlement", "import", "november.csv", "--month", "2026-11"),
+    ("settlement", "compare", "--month", "2026-11"),
     ("reconcile", "--month", "2026-11"),
     ("cases", "list"),
     ("cases", "show", "C"),
