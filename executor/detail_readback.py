@@ -6,12 +6,14 @@ hides. The reading session never writes; every non-GET request but its own log-i
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from playwright.sync_api import BrowserContext, Page, Route
 from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from domain.errors import WorldError
 from domain.policy import ReadbackSource
@@ -23,6 +25,8 @@ from executor.readback import Missing
 from executor.tools.base import LoginForm
 
 TIMEOUT_MS = 5_000
+ANSWER_MS = 2_000
+"""How long a log-in may take to answer, and then to show who is logged in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,12 +105,25 @@ class DetailReadback:
         page.goto(self._form.url)
         page.fill(self._form.account_selector, self.account)
         page.fill(self._form.secret_selector, self._secret[:])
-        page.click(self._form.submit_selector)
-        if self._form.done_selector and page.locator(self._form.done_selector).count() == 0:
+        with (
+            contextlib.suppress(PlaywrightTimeout),
+            page.expect_navigation(wait_until="domcontentloaded", timeout=ANSWER_MS),
+        ):  # a click comes back before the answer does; a log-in by script may not navigate at all
+            page.click(self._form.submit_selector)
+        if not self._is_logged_in(page):
             raise WorldError(
                 f"the target refuses the log-in of readback account {self.account}",
                 remedy="check its password",
             )
+
+    def _is_logged_in(self, page: Page) -> bool:
+        if not self._form.done_selector:
+            return True
+        try:
+            page.locator(self._form.done_selector).first.wait_for(state="attached", timeout=ANSWER_MS)
+        except PlaywrightTimeout:
+            return False
+        return True
 
     def _state(self, page: Page) -> BusinessState:
         def text(name: str) -> str:
