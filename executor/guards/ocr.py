@@ -56,7 +56,7 @@ def read_label(picture: bytes, box: Box, point: Point, *, expected: str) -> Read
     """The text on an element's own box.
 
     Args:
-        picture: PNG of the screen, secrets painted over.
+        picture: the screen, PNG or WebP, secrets painted over.
         box: the element's box on it.
         point: where the pointer goes.
         expected: what the plan expects; its script decides who reads.

@@ -15,6 +15,7 @@ from PIL import Image
 
 from domain.actions import Action, Canvas
 from domain.run import Limits, Refusal, Talk, follow, judge_batch
+from executor.guards.pictures import as_png
 from executor.tools.base import Frame
 
 MOST_SAID = 2_000
@@ -41,7 +42,7 @@ def screen_of(frame: Frame, *, url: str = "", longest_px: int = 0) -> Screen:
             page_width=frame.width,
             page_height=frame.height,
         )
-        return Screen(image=frame.data, canvas=canvas, url=url)
+        return Screen(image=as_png(frame.data), canvas=canvas, url=url)
     size = (max(1, frame.width * longest_px // longest), max(1, frame.height * longest_px // longest))
     out = io.BytesIO()
     with Image.open(io.BytesIO(frame.data)) as image:

@@ -124,5 +124,5 @@ class Kit:
 
     def keep(self, frame: Frame, role: FrameRole) -> FrameRef:
         """Store a frame's bytes and name it."""
-        self.blobs.put(frame.data, media_type="image/png")
+        self.blobs.put(frame.data, media_type=frame.media_type)
         return frame.ref(role)

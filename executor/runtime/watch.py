@@ -172,7 +172,7 @@ class Watch:
         return self._stream
 
     def _keep(self, frame: Frame, role: FrameRole) -> FrameRef:
-        self._to.blobs.put(frame.data, media_type="image/png")
+        self._to.blobs.put(frame.data, media_type=frame.media_type)
         return frame.ref(role)
 
     def _seen(self, look: Look) -> e.ObservationRecorded:

@@ -29,7 +29,7 @@ class Frame:
     """One screen capture with its bytes, secrets already painted over."""
 
     data: bytes = field(repr=False)
-    """PNG."""
+    """PNG, or WebP without loss."""
     sha256: Sha256
     width: int
     height: int
@@ -38,10 +38,17 @@ class Frame:
     latency_us: int = 0
     masked: int = 0
     """Rectangles that were painted over."""
+    media_type: str = "image/png"
 
     def ref(self, role: FrameRole) -> FrameRef:
         """How an event names this frame."""
-        return FrameRef(role=role, sha256=self.sha256, width=self.width, height=self.height)
+        return FrameRef(
+            role=role,
+            sha256=self.sha256,
+            width=self.width,
+            height=self.height,
+            media_type=self.media_type,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ from typing import Any, Final
 import orjson
 
 from domain.errors import IntegrityError
+from executor.guards.pictures import SUFFIXES, media_type
 from executor.traces.lines import FORMAT, Reducer
 from executor.traces.needles import MASK, Needles
 from executor.traces.snapshots import Marker, Marks, mask_nodes, texts_of
@@ -29,6 +30,8 @@ RESOURCES: Final = "resources/"
 _LONG_COOKIE: Final = 8
 """Characters from which a cookie's value is a secret and not a setting (a language, a theme)."""
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+_PACKED: Final = tuple(f".{suffix}" for suffix in SUFFIXES.values())
+"""Endings of what is compressed already."""
 
 Line = dict[str, Any]
 
@@ -38,7 +41,7 @@ class Screen:
     """One of our own captures, secrets painted over, for the trace's film strip."""
 
     data: bytes = field(repr=False)
-    """PNG."""
+    """PNG or WebP."""
     width: int
     height: int
     at_ms: float
@@ -208,7 +211,7 @@ def _film(context: Line, files: dict[str, list[Line]], screens: Sequence[Screen]
     lines: list[Line] = []
     pictures: dict[str, bytes] = {}
     for screen in screens:
-        name = f"screencast/{page}-{round(screen.at_ms)}.png"
+        name = f"screencast/{page}-{round(screen.at_ms)}.{SUFFIXES[media_type(screen.data)]}"
         pictures[name] = screen.data
         lines.append(
             {
@@ -229,6 +232,6 @@ def _pack(members: dict[str, bytes]) -> bytes:
     with zipfile.ZipFile(out, "w") as archive:
         for name in sorted(members):
             info = zipfile.ZipInfo(name, _EPOCH)
-            info.compress_type = zipfile.ZIP_STORED if name.endswith(".png") else zipfile.ZIP_DEFLATED
+            info.compress_type = zipfile.ZIP_STORED if name.endswith(_PACKED) else zipfile.ZIP_DEFLATED
             archive.writestr(info, members[name])
     return out.getvalue()

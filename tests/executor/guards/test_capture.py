@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import io
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from PIL import Image
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
-from executor.guards.capture import MASK_COLOUR, Camera, png_size
+from executor.guards import pictures
+from executor.guards.capture import MASK_COLOUR, Camera
 from executor.guards.world import IsolatedWorld
 from executor.tools.base import SiteRules
 from tests.support.chromium import FixedClock
@@ -21,6 +24,15 @@ pytestmark = pytest.mark.browser
 LOGIN = """<body style="margin:0"><style>input{position:absolute;left:100px;width:200px;height:30px;border:0}</style>
 <input name=user value=me style="top:50px"><input name=pw type=password value=hunter22 style="top:100px">
 <p class=card style="position:absolute;left:100px;top:200px;width:200px;height:30px;margin:0">4111 1111</p>"""
+
+
+COLOURS = """<body style="margin:0;background:conic-gradient(red,yellow,lime,aqua,blue,magenta,red)">
+<canvas id=noise width=200 height=150></canvas><p style="opacity:.37">差异单 difference 0123456789</p><script>
+const pen = noise.getContext('2d'), data = pen.createImageData(200, 150);
+let seed = 7;
+for (let i = 0; i < data.data.length; i++) data.data[i] = (seed = seed * 48271 % 2147483647) % 256;
+pen.putImageData(data, 0, 0);
+</script>"""
 
 
 def camera(page: Page, rules: SiteRules | None = None) -> Camera:
@@ -41,8 +53,42 @@ def test_a_frame_is_pixel_for_pixel_the_screenshot_of_playwright(page: Page, sit
     page.goto(f"{site.url}/form.html")
     frame = camera(page).capture()
     assert np.array_equal(pixels(frame.data), pixels(page.screenshot()))
-    assert (frame.width, frame.height) == png_size(frame.data) == (1000, 700)
+    assert (frame.width, frame.height) == pictures.size(frame.data) == (1000, 700)
     assert frame.masked == 0
+    assert frame.media_type == frame.ref("before").media_type == "image/webp"
+
+
+@pytest.mark.parametrize("scale", [1, 2, 1.5])
+def test_no_pixel_is_lost_whatever_is_on_the_page(browser: Browser, site: Site, scale: float) -> None:
+    site.answers["/colours"] = Answer(body=COLOURS)
+    page = browser.new_page(viewport={"width": 400, "height": 300}, device_scale_factor=scale)
+    page.goto(f"{site.url}/colours")
+    frame = camera(page).capture()
+    plain = page.context.new_cdp_session(page).send("Page.captureScreenshot", {"format": "png"})
+    assert np.array_equal(pixels(frame.data), pixels(base64.b64decode(plain["data"])))
+    page.close()
+
+
+def test_a_browser_whose_webp_loses_something_is_asked_for_png(page: Page, site: Site) -> None:
+    page.goto(f"{site.url}/form.html")
+    world = IsolatedWorld(page, SiteRules(origins=()))
+    lossy, asked = io.BytesIO(), []
+    Image.new("RGB", (1000, 700)).save(lossy, "WEBP", quality=80)
+    send = world.send
+
+    def older(method: str, params: dict[str, Any]) -> Any:  # noqa: ANN401 - passed through
+        asked.append(params["format"])
+        if params["format"] == "webp":
+            return {"data": base64.b64encode(lossy.getvalue()).decode()}
+        return send(method, params)
+
+    world.send = older  # type: ignore[method-assign]
+    eye = Camera(world, FixedClock())
+    frame = eye.capture()
+    assert np.array_equal(pixels(frame.data), pixels(page.screenshot()))
+    assert frame.media_type == frame.ref("before").media_type == "image/png"
+    eye.capture()
+    assert asked == ["webp", "png", "png"], "it is asked once"
 
 
 def test_an_unchanged_page_gives_the_same_frame_and_a_changed_one_another(page: Page, site: Site) -> None:

@@ -8,6 +8,7 @@ import zipfile
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from domain.errors import IntegrityError
 from executor.traces.scrub import Screen, scrub
@@ -92,13 +93,18 @@ def test_a_marked_text_is_gone_from_everywhere() -> None:
     assert made.masked == 2
 
 
-def test_screens_stand_where_they_were_taken() -> None:
-    shown = Screen(data=b"\x89PNG", width=8, height=9, at_ms=1250.0)
+@pytest.mark.parametrize(("kind", "suffix"), [("PNG", ".png"), ("WEBP", ".webp")])
+def test_screens_stand_where_they_were_taken(kind: str, suffix: str) -> None:
+    picture = io.BytesIO()
+    Image.new("RGB", (8, 9)).save(picture, kind, lossless=True)
+    shown = Screen(data=picture.getvalue(), width=8, height=9, at_ms=1250.0)
     made = scrub(packed(CONTEXT, PAGE), secrets=(), marker=None, screens=[shown])
     frame = lines_of(made.data)[-1]
     assert (frame["type"], frame["pageId"], frame["timestamp"]) == ("screencast-frame", "page@1", 255.0)
     with zipfile.ZipFile(io.BytesIO(made.data)) as archive:
         assert archive.read(frame["file"]) == shown.data
+        assert archive.getinfo(frame["file"]).compress_type == zipfile.ZIP_STORED
+    assert frame["file"].endswith(suffix)
 
 
 def test_the_same_trace_gives_the_same_bytes() -> None:
