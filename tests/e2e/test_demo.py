@@ -159,7 +159,7 @@ def flip(data: bytes) -> bytes:
     ("member", "change", "word"),
     [
         ("events.jsonl", flip, "event"),
-        (".png", flip, "png"),
+        (".webp", flip, "webp"),
         ("events.jsonl", lambda data: b"".join(data.splitlines(keepends=True)[:-1]), "event"),
     ],
 )
