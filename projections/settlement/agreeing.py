@@ -20,9 +20,10 @@ from projections.settlement.casefile import bill_key
 from projections.settlement.effects import MAX_BILL
 from projections.settlement.lines import SettlementFile, SettlementLine
 from projections.settlement.matching import same_name
-from projections.settlement.pages import Bytes, Columns, Hashes, Ints, as_bytes, hashes
+from projections.settlement.pages import Bytes, Columns, Flags, Hashes, Ints, as_bytes, hashes
 
 _AMOUNT: Final = attrgetter("amount_minor")
+_BILL: Final = attrgetter("bill_id")
 _SPACES: Final = " \t\r\x0b\x0c\x1c\x1d\x1e\x1f"
 """All white space of ASCII but the line feed, which stands between the bills here."""
 _TABLE: Final = 1 << 22
@@ -59,13 +60,22 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class LineColumns:
-    """A file's lines in columns."""
+class LineBills:
+    """Bills of a file's lines in a column, as they are compared."""
 
-    bills: list[str]
+    bytes_: Bytes
     long: set[str]
     """Bills too long for ``bytes_``, where they are cut."""
-    bytes_: Bytes
+
+    def bill(self, place: int) -> str:
+        """The bill of a line that is not too long."""
+        return bytes(self.bytes_[place]).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class LineWords:
+    """What else a file's lines say, in columns."""
+
     amounts: Ints
     marks: list[tuple[object, ...]]
     """Distinct combinations of kind, currency, whether it is booked, counterparty and its number."""
@@ -78,7 +88,7 @@ class Compared:
     """Which lines agree with which effects, and what is left to look at."""
 
     columns: Columns
-    bills: list[str]
+    bills: LineBills
     """Of the file's lines."""
     lines: Ints
     """Places of the lines that agree."""
@@ -89,38 +99,74 @@ class Compared:
     """Lines of the suspects, in order of the file."""
 
 
-def columns_of(lines: Sequence[SettlementLine]) -> LineColumns | None:
-    """The lines in columns; None when a bill holds a NUL, which columns take for padding."""
-    raw = "\n".join([line.bill_id for line in lines])
+def bills_of(lines: Sequence[SettlementLine]) -> LineBills | None:
+    """The lines' bills; None when one holds a NUL, which columns take for padding."""
+    raw = "\n".join(map(_BILL, lines))
     if "\0" in raw:
         return None
     # Plain words need no folding one by one. ``bill_key`` would fold others' width and cut the space around them.
-    bills: list[str] = []
-    if raw.isascii() and not any(space in raw for space in _SPACES):
-        bills = raw.upper().split("\n")
+    plain = raw.isascii() and not any(space in raw for space in _SPACES)
+    if plain and (even := _even(raw.upper(), len(lines))) is not None:
+        return LineBills(even, set())
+    bills = raw.upper().split("\n") if plain else []
     if len(bills) != len(lines):
         bills = [bill_key(line.bill_id) for line in lines]
     long: set[str] = set()
     if max(map(len, bills), default=0) > MAX_BILL:
         long = {bill for bill in bills if len(bill) > MAX_BILL}
+    # One character more than any effect's bill has, so that a long one is nobody's.
+    return LineBills(as_bytes([bill[: MAX_BILL + 1] for bill in bills] if long else bills), long)
+
+
+def _even(joined: str, number: int) -> Bytes | None:
+    """Bills joined by line feeds, when they all have one length, as a vendor's numbers do; else None."""
+    width, rest = divmod(len(joined) + 1, number or 1)
+    if rest or not 1 < width <= MAX_BILL + 1:
+        return None
+    table = np.frombuffer(f"{joined}\n".encode(), dtype=np.uint8).reshape(number, width)
+    ends = table == ord("\n")
+    if not ends[:, -1].all() or ends[:, :-1].any():
+        return None
+    return np.ascontiguousarray(table[:, :-1]).view(f"S{width - 1}").reshape(number)
+
+
+def words_of(lines: Sequence[SettlementLine]) -> LineWords:
+    """Everything else that is compared."""
     codes: defaultdict[tuple[object, ...], int] = defaultdict(count().__next__)
     number = len(lines)
-    return LineColumns(
-        bills=bills,
-        long=long,
-        # One character more than any effect's bill has, so that a long one is nobody's.
-        bytes_=as_bytes([bill[: MAX_BILL + 1] for bill in bills] if long else bills),
+    return LineWords(
         amounts=np.fromiter(map(_AMOUNT, lines), dtype=np.int64, count=number),
         codes=np.fromiter(map(codes.__getitem__, map(_MARKS, lines)), dtype=np.int64, count=number),
         marks=list(codes),
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Lines and effects of one bill that stands once on either side."""
+
+    bills: LineBills
+    ours: Side
+    lines: Ints
+    """Places of the lines."""
+    effects: Ints
+    """Places of their effects."""
+    same: Flags
+    """Whether the two are of one bill, and not only of one hash."""
+
+
+def meet(bills: LineBills, columns: Columns, theirs: Side) -> Met:
+    """Bring bills of lines and effects together; nearly all of it is numpy's, which lets other threads run."""
+    ours = Side.of(bills.bytes_)
+    lines, effects = _once_in_both(ours, theirs)
+    return Met(bills, ours, lines, effects, bills.bytes_[lines] == columns.bills[effects])
+
+
 def compare(
     file: SettlementFile,
-    mine: LineColumns,
+    met: Met,
+    words: LineWords,
     columns: Columns,
-    theirs: Side,
     odd: set[str],
     strayed: Callable[[set[str]], Iterable[str]],
 ) -> Compared:
@@ -128,30 +174,28 @@ def compare(
 
     Args:
         file: what the lines are of.
-        mine: the lines.
+        met: its lines beside the effects.
+        words: what else the lines say.
         columns: plain effects of the month.
-        theirs: their bills.
         odd: bills that are looked at in any case.
         strayed: bills of tasks that name one of these.
     """
-    ours = Side.of(mine.bytes_)
-    lines, effects = _once_in_both(ours, theirs)
-    signs = _signs(file, mine, columns, lines, effects)
-    same = mine.bytes_[lines] == columns.bills[effects]
-    same &= signs * columns.amounts[effects] == mine.amounts[lines]
+    bills, ours, lines, effects = met.bills, met.ours, met.lines, met.effects
+    signs = _signs(file, words, columns, lines, effects)
+    same = met.same & (signs * columns.amounts[effects] == words.amounts[lines])
     same &= signs != 0
     if not same.all():
         lines, effects = lines[same], effects[same]
-    suspects = odd | mine.long
-    suspects.update(_others(ours.bills, lines), _others(theirs.bills, effects))
+    suspects = odd | bills.long
+    suspects.update(_others(bills.bytes_, lines), _others(columns.bills, effects))
     suspects.update(strayed(suspects))
     named = [bill for bill in suspects if len(bill) <= MAX_BILL and "\0" not in bill]
     doubted = np.isin(ours.hashes[lines], hashes(as_bytes(named)))
     if doubted.any():
-        suspects.update(mine.bills[place] for place in lines[doubted].tolist())
+        suspects.update(bills.bill(place) for place in lines[doubted].tolist())
         lines, effects = lines[~doubted], effects[~doubted]
-    rest = tuple(file.lines[place] for place in _left(len(mine.bills), lines))
-    return Compared(columns, mine.bills, lines, effects, suspects, rest)
+    rest = tuple(file.lines[place] for place in _left(len(file.lines), lines))
+    return Compared(columns, bills, lines, effects, suspects, rest)
 
 
 def _once_in_both(one: Side, other: Side) -> tuple[Ints, Ints]:
@@ -176,16 +220,16 @@ def _others(bills: Bytes, agreeing: Ints) -> Iterator[str]:
     return (bill.decode() for bill in bills[_left(len(bills), agreeing)].tolist())
 
 
-def _signs(file: SettlementFile, mine: LineColumns, columns: Columns, lines: Ints, effects: Ints) -> Ints:
+def _signs(file: SettlementFile, words: LineWords, columns: Columns, lines: Ints, effects: Ints) -> Ints:
     """1 or -1 where the line is of the kind that the effect leaves; 0 where not, or where only events can say."""
-    width = len(mine.marks)
-    both = columns.tail_codes[effects] * width + mine.codes[lines]
+    width = len(words.marks)
+    both = columns.tail_codes[effects] * width + words.codes[lines]
     if width * len(columns.tails) <= _TABLE:
         met = np.flatnonzero(np.bincount(both, minlength=1))
         inverse = both
     else:
         met, inverse = np.unique(both, return_inverse=True)
-    signs = [_sign(file, columns.tails[pair // width], mine.marks[pair % width]) for pair in met.tolist()]
+    signs = [_sign(file, columns.tails[pair // width], words.marks[pair % width]) for pair in met.tolist()]
     if inverse is not both:
         return np.array(signs, dtype=np.int64).take(inverse)
     table = np.zeros(width * len(columns.tails) + 1, dtype=np.int64)

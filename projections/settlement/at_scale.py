@@ -20,7 +20,7 @@ from domain.codec import read
 from domain.envelope import Recorded, StoredRow
 from domain.ids import EffectKey, PrincipalId, RunId, StreamId, TaskId, TenantId, task_stream
 from projections.materialize import catch_up, rebuild
-from projections.settlement.agreeing import Compared, Side, columns_of, compare
+from projections.settlement.agreeing import Compared, Side, bills_of, compare, meet, words_of
 from projections.settlement.casefile import Casebook, RunCase, bill_key, sort_record
 from projections.settlement.effects import (
     ASTRAY,
@@ -116,7 +116,7 @@ class AgreedLines(Sequence[MatchedLine]):
     def _sort(self) -> None:
         found = self._compared
         pairs = zip(found.lines.tolist(), found.effects.tolist(), strict=True)
-        order = [(found.bills[line], line, effect) for line, effect in pairs]
+        order = [(found.bills.bill(line), line, effect) for line, effect in pairs]
         order += [(bill_key(pair.expected.bill), place, -1) for place, pair in enumerate(self._judged)]
         self._order = sorted(order)
         self._identities = list(found.columns.identities())
@@ -198,18 +198,16 @@ def month_end(
     """The same over views that are true for position ``end``."""
     with views.begin() as connection, ThreadPoolExecutor(1) as beside:
         stored = _Stored(connection, tenant)
+        # numpy sorts and compares while Python looks at the lines.
         columns = stored.columns(month, end)
-        theirs = beside.submit(Side.of, columns.bills)  # numpy sorts while Python looks at the lines
-        mine = columns_of(file.lines)
-        side = theirs.result()
-        if side.twins > max(
-            _MANY, len(columns.bills) // _SHARE
-        ):  # tasks that have moved on since a page was made
-            columns = stored.columns(month, end, counted=True)
-            side = Side.of(columns.bills)
-        usable = mine is not None
-        if mine is not None:
-            compared = compare(file, mine, columns, side, stored.odd(month), stored.strayed)
+        sorting = beside.submit(Side.of, columns.bills)
+        bills = bills_of(file.lines)
+        columns, side = stored.settled(columns, sorting.result(), month, end)
+        usable = bills is not None
+        if bills is not None:
+            meeting = beside.submit(meet, bills, columns, side)
+            words, odd = words_of(file.lines), stored.odd(month)
+            compared = compare(file, meeting.result(), words, columns, odd, stored.strayed)
             runs = stored.runs()
             usable = all(compared.suspects.isdisjoint(run.quiet) for run in runs)
             tasks = stored.tasks_of(compared.suspects) if usable else []
@@ -255,9 +253,16 @@ class _Stored:
                 found.extend(page)
         return found
 
-    def columns(self, month: str, end: int, *, counted: bool = False) -> Columns:
+    def columns(self, month: str, end: int) -> Columns:
         """Plain effects of the month."""
-        return read_columns(self._connection, self._tenant, month, end=end, counted=counted)
+        return read_columns(self._connection, self._tenant, month, end=end)
+
+    def settled(self, columns: Columns, side: Side, month: str, end: int) -> tuple[Columns, Side]:
+        """The same, read again where many tasks have moved on since their page was made."""
+        if side.twins <= max(_MANY, len(columns.bills) // _SHARE):
+            return columns, side
+        columns = read_columns(self._connection, self._tenant, month, end=end, counted=True)
+        return columns, Side.of(columns.bills)
 
     def odd(self, month: str) -> set[str]:
         """Bills of the month's effects that are judged from their events, and bills that their keys name."""

@@ -26,6 +26,7 @@ from projections.settlement.effects import BLOCK, Effect, Effects, plain_group
 from projections.tables import METADATA, ROWS
 
 Bytes = npt.NDArray[np.bytes_]
+Flags = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 
