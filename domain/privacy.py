@@ -8,6 +8,7 @@
 * ``redaction.person``, ``redaction.self``: another person than the requester answers
 * ``redaction.order``: a request is answered once
 * ``redaction.digest``: it is this request that is answered
+* ``redaction.expired``: a request that nobody answered for thirty days is asked anew, not approved
 * ``hold.exists``, ``hold.unknown``, ``hold.basis``: a hold is placed once, released once, and says why
 * ``deletion.held``: what a hold covers is not deleted
 * ``deletion.repeated``, ``deletion.basis``: a key is destroyed once, and for a reason
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
 import msgspec
 import orjson
@@ -27,6 +28,8 @@ from domain.errors import CommandRefused
 from domain.ids import Sha256
 
 RedactionStatus = Literal["new", "requested", "approved", "denied"]
+APPROVE_WITHIN_US: Final = 30 * 86_400 * 1_000_000
+"""How long a request can be approved, from when it was recorded; microseconds. It can be denied at any time."""
 
 
 class RedactionState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -51,6 +54,8 @@ class AnswerRedaction:
 
     fact: e.RedactionApproved | e.RedactionDenied
     kind: Literal["person", "service"]
+    age_us: int
+    """Of the request, when it is answered; microseconds."""
 
 
 RedactionCommand = AskRedaction | AnswerRedaction
@@ -98,6 +103,9 @@ def _answer(command: AnswerRedaction, state: RedactionState) -> e.RedactionAppro
     _require(command.kind == "person", "redaction.person", "only a person answers a redaction")
     _require(fact.approver != request.requested_by, "redaction.self", "nobody answers their own request")
     _require(fact.digest == digest_of(request), "redaction.digest", "the answer is about another request")
+    if isinstance(fact, e.RedactionApproved) and command.age_us > APPROVE_WITHIN_US:
+        what = "the request waited for more than thirty days"
+        raise CommandRefused("redaction.expired", what, remedy="deny it, and ask anew")
     return fact
 
 

@@ -155,14 +155,17 @@ class Redactions:
         """Allow or refuse a request; the rendition is made again before it is allowed."""
         _may(who, self.tenant, "approve:redaction")
         stream = redaction_stream(redaction)
-        state = RedactionState()
+        state, asked_at_us = RedactionState(), 0
         for recorded in self.log.stream(self.tenant, stream):
             state = evolve(state, recorded.event)
+            if isinstance(recorded.event, e.RedactionRequested):
+                asked_at_us = recorded.envelope.occurred_at_us
         request = state.request
         kind = e.RedactionApproved if verdict == "approve" else e.RedactionDenied
         digest = digest_of(request) if request else Sha256("")
         fact = kind(digest=digest, approver=who.principal, note=note)
-        decide(AnswerRedaction(fact, kind=who.kind), state)
+        age_us = self.clock.now_us() - asked_at_us
+        decide(AnswerRedaction(fact, kind=who.kind, age_us=age_us), state)
         assert request is not None  # noqa: S101 - decide refused otherwise
         if verdict == "approve":
             self._compare(request)

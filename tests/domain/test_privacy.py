@@ -10,7 +10,16 @@ from domain import events as e
 from domain.errors import CommandRefused
 from domain.events.privacy import DataKind
 from domain.ids import PrincipalId, Sha256
-from domain.privacy import AnswerRedaction, AskRedaction, Holdings, RedactionState, decide, digest_of, evolve
+from domain.privacy import (
+    APPROVE_WITHIN_US,
+    AnswerRedaction,
+    AskRedaction,
+    Holdings,
+    RedactionState,
+    decide,
+    digest_of,
+    evolve,
+)
 from domain.values import Box
 
 ASKED, OTHER = PrincipalId("person:li.na"), PrincipalId("person:kim")
@@ -41,7 +50,7 @@ def state(*facts: e.Event) -> RedactionState:
 
 def test_a_request_is_answered_by_another_person() -> None:
     asked = decide(AskRedaction(REQUEST), state())
-    assert decide(AnswerRedaction(GRANT, kind="person"), state(asked)) == GRANT
+    assert decide(AnswerRedaction(GRANT, kind="person", age_us=0), state(asked)) == GRANT
     assert state(REQUEST, GRANT).status == "approved"
 
 
@@ -65,17 +74,22 @@ def test_a_request_is_refused(rule: str, request_: e.RedactionRequested, before:
 @pytest.mark.parametrize(
     ("rule", "command", "before"),
     [
-        ("redaction.unknown", AnswerRedaction(GRANT, kind="person"), ()),
-        ("redaction.order", AnswerRedaction(GRANT, kind="person"), (REQUEST, GRANT)),
-        ("redaction.person", AnswerRedaction(GRANT, kind="service"), (REQUEST,)),
+        ("redaction.unknown", AnswerRedaction(GRANT, kind="person", age_us=0), ()),
+        ("redaction.order", AnswerRedaction(GRANT, kind="person", age_us=0), (REQUEST, GRANT)),
+        ("redaction.person", AnswerRedaction(GRANT, kind="service", age_us=0), (REQUEST,)),
+        (
+            "redaction.expired",
+            AnswerRedaction(GRANT, kind="person", age_us=APPROVE_WITHIN_US + 1),
+            (REQUEST,),
+        ),
         (
             "redaction.self",
-            AnswerRedaction(dataclasses.replace(GRANT, approver=ASKED), kind="person"),
+            AnswerRedaction(dataclasses.replace(GRANT, approver=ASKED), kind="person", age_us=0),
             (REQUEST,),
         ),
         (
             "redaction.digest",
-            AnswerRedaction(dataclasses.replace(GRANT, digest=SHA), kind="person"),
+            AnswerRedaction(dataclasses.replace(GRANT, digest=SHA), kind="person", age_us=0),
             (REQUEST,),
         ),
     ],
@@ -84,6 +98,14 @@ def test_an_answer_is_refused(rule: str, command: AnswerRedaction, before: tuple
     with pytest.raises(CommandRefused) as refused:
         decide(command, state(*before))
     assert refused.value.rule == rule
+
+
+def test_a_request_that_waited_too_long_can_still_be_denied() -> None:
+    fact = e.RedactionDenied(digest=digest_of(REQUEST), approver=OTHER)
+    late = AnswerRedaction(fact, kind="person", age_us=APPROVE_WITHIN_US + 1)
+    assert decide(late, state(REQUEST)) == fact
+    on_time = AnswerRedaction(GRANT, kind="person", age_us=APPROVE_WITHIN_US)
+    assert decide(on_time, state(REQUEST)) == GRANT
 
 
 def holdings(*facts: e.Event) -> Holdings:
