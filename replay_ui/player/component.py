@@ -36,6 +36,15 @@ Verified = Literal["match", "differs", "missing", "unchecked", "withheld", "dele
 _VERIFIED: Final[frozenset[str]] = frozenset(get_args(Verified))
 
 
+class Region(NamedTuple):
+    """A rectangle of a frame, in whole pixels of it."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
 class PlayerState(NamedTuple):
     """What the viewer looks at, as last told by the browser (a quarter second after it came to rest)."""
 
@@ -45,6 +54,8 @@ class PlayerState(NamedTuple):
     """Name of the frame, empty before."""
     verified: Verified | None
     """None while unknown."""
+    region: Region | None = None
+    """Part of this frame that the viewer marked."""
 
 
 def _renderer() -> ComponentRenderer:
@@ -120,6 +131,7 @@ def player(  # noqa: PLR0913 - the page names each of them
     link: Mapping[str, str] | None = None,
     beside: Beside | None = None,
     language: str = "",
+    regions: bool = False,
     key: str,
 ) -> PlayerState:
     """Show the frame player for one run and return where the viewer is.
@@ -138,6 +150,7 @@ def player(  # noqa: PLR0913 - the page names each of them
         link: query parameters that a shared link carries besides the frame, such as ``{"run": run}``.
         beside: the player that this one moves with; each of the two names the other.
         language: which the manifest is asked for in, such as ``zh``; empty for the record's own.
+        regions: whether the viewer can mark a part of a frame; it comes back with the state.
         key: identity of this player on the page; two runs side by side need two.
 
     Raises:
@@ -163,21 +176,37 @@ def player(  # noqa: PLR0913 - the page names each of them
         "linkFrame": query_param or "frame",
         "labels": complete(labels),
         "language": language,
+        "regions": regions,
         "follow": None if beside is None else beside._asdict(),
     }
-    result = _renderer()(key=key, data=data, on_at_change=_noop)
+    result = _renderer()(key=key, data=data, on_at_change=_noop, on_region_change=_noop)
     after = turn.memory
     if query_param is not None:
         after = follow(after, seen_of(_at(result), n))
         if after.asked is not None and after.asked != asked:
             st.query_params[query_param] = after.asked
     st.session_state[memory_key] = after
-    return state_of(_at(result), n)
+    state = state_of(_at(result), n)
+    return state._replace(region=region_of(_at(result, "region"), state) if regions else None)
 
 
-def _at(result: object) -> object:
-    """The reported position out of a component's state, whatever stands there."""
-    return result.get("at") if isinstance(result, Mapping) else None
+def region_of(value: object, state: PlayerState) -> Region | None:
+    """Checked rectangle out of what the browser sent, if it is one of the frame that is shown."""
+    if not isinstance(value, dict):
+        return None
+    told = cast("dict[str, object]", value)
+    box = told.get("box")
+    if told.get("sha256") != state.sha256 or not isinstance(box, list) or len(box) != len(Region._fields):
+        return None
+    if not all(isinstance(part, int) and not isinstance(part, bool) and part >= 0 for part in box):
+        return None
+    region = Region(*box)
+    return region if region.width and region.height else None
+
+
+def _at(result: object, name: str = "at") -> object:
+    """The reported position out of a component's state, whatever stands there; or what has another name."""
+    return result.get(name) if isinstance(result, Mapping) else None
 
 
 def _noop() -> None:

@@ -41,6 +41,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "changes": "Changed tiles",
     "compare_swipe": "Before and after: swipe",
     "compare_blink": "Before and after: blink",
+    "mark_region": "Mark a part of the frame",
     "zoom_in": "Zoom in",
     "zoom_out": "Zoom out",
     "zoom_fit": "Fit the whole frame",
@@ -114,6 +115,7 @@ ENGLISH: Final[Mapping[str, str]] = {
     "key_overlays": "marker, regions",
     "key_zoom": "zoom; wheel and drag work too",
     "key_fit": "fit the whole frame",
+    "key_region": "mark a part of the frame",
     "key_link": "copy link to this frame",
     "key_help": "this help",
 }

@@ -18,6 +18,7 @@ const ICONS = {
   changes: "M4 4h4v4H4zM10 4h4v4h-4zM16 10h4v4h-4zM10 10h4v4h-4zM4 16h4v4H4zM16 16h4v4h-4z",
   swipe: "M11 3h2v18h-2zM8 8v8l-5-4zM16 8v8l5-4z",
   blink: "M12 5C6.5 5 2.7 9.6 1.5 12c1.2 2.4 5 7 10.5 7s9.3-4.6 10.5-7C21.3 9.6 17.5 5 12 5zm0 12a5 5 0 1 1 0-10 5 5 0 0 1 0 10zm0-7a2 2 0 1 0 0 4 2 2 0 0 0 0-4z",
+  region: "M3 5h4V3h2v4H5v4H3zM15 3h2v2h4v6h-2V7h-4zM3 13h2v4h4v4H7v-2H3zM19 13h2v6h-4v2h-2v-4h4zM8 9h8v6H8z",
   zoomIn: "M10 3a7 7 0 1 0 4.2 12.6l5.1 5.1 1.4-1.4-5.1-5.1A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM9 7h2v2h2v2h-2v2H9v-2H7V9h2z",
   zoomOut: "M10 3a7 7 0 1 0 4.2 12.6l5.1 5.1 1.4-1.4-5.1-5.1A7 7 0 0 0 10 3zm0 2a5 5 0 1 1 0 10 5 5 0 0 1 0-10zM7 9h6v2H7z",
   fit: "M4 4h6v2H7.4l3 3L9 10.4l-3-3V10H4zM14 4h6v6h-2V7.4l-3 3L13.6 9l3-3H14zM4 14h2v2.6l3-3 1.4 1.4-3 3H10v2H4zM18 14h2v6h-6v-2h2.6l-3-3 1.4-1.4 3 3z",

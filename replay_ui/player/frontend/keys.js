@@ -21,6 +21,7 @@ const PLAIN = {
   "=": ["zoomIn"],
   "-": ["zoomOut"],
   0: ["fit"],
+  r: ["region"],
   u: ["link"],
   "?": ["help"],
 };

@@ -169,7 +169,7 @@ function pretty(text) {
 }
 
 // The keys, as the help shows them.
-export function helpDialog(labels, close) {
+export function helpDialog(labels, close, regions) {
   const rows = [
     [["←", "→"], "key_step"],
     [["Shift", "← →"], "key_step10"],
@@ -183,6 +183,7 @@ export function helpDialog(labels, close) {
     [["M", "O"], "key_overlays"],
     [["+", "−"], "key_zoom"],
     [["0"], "key_fit"],
+    ...(regions ? [[["R"], "key_region"]] : []),
     [["U"], "key_link"],
     [["?"], "key_help"],
   ];

@@ -48,15 +48,17 @@ export class Player {
       show: (i) => this.go(i),
       changed: () => this.playbackChanged(),
     });
-    this.toolbar = new Toolbar(labels, this.playback, (name, value) => this.command(name, value));
+    const command = (name, value) => this.command(name, value);
+    this.toolbar = new Toolbar(labels, this.playback, command, this.data.regions);
     this.stage.onzoom = (scale) => this.toolbar.zoom(scale);
+    this.stage.onregion = (box) => this.marked(box);
     this.manifest.onchunk = () => this.slider.paint();
     this.caption = h("div", { class: "pr-caption" });
     this.compareNote = h("p", { class: "pr-compare-note", hidden: true });
     this.besideNote = h("p", { class: "pr-compare-note", hidden: true }, labels.beside_none);
     this.status = h("p", { class: "pr-hidden", role: "status" });
     this.toast = h("div", { class: "pr-toast", role: "status" });
-    this.help = helpDialog(labels, () => this.toggleHelp(false));
+    this.help = helpDialog(labels, () => this.toggleHelp(false), this.data.regions);
     const screen = h(
       "div",
       { class: "pr-screen" },
@@ -325,10 +327,25 @@ export class Player {
       zoomIn: () => stage.zoom(1.5),
       zoomOut: () => stage.zoom(1 / 1.5),
       fit: () => stage.fit(),
+      region: () => this.mark(),
       link: () => this.copy(this.link(), this.labels.link_copied),
       help: () => this.toggleHelp(this.help.hidden),
     };
     actions[name]();
+  }
+
+  // Whether a drag on the picture marks a part of it.
+  mark() {
+    if (!this.data.regions) return;
+    this.stage.setMarking(!this.stage.marking);
+    this.toolbar.marking(this.stage.marking);
+  }
+
+  // A part of the frame was marked, or no longer is: the page is told, with the frame that it belongs to.
+  marked(box) {
+    const entry = this.manifest.now(this.shown);
+    this.root.dataset.region = box ? box.join(",") : "";
+    if (entry) this.setStateValue("region", { frame: entry.index, sha256: entry.sha256, box });
   }
 
   toStop(direction) {

@@ -18,6 +18,8 @@ const COLOUR = {
   row: "rgba(76, 194, 255, 0.13)",
   rowEdge: "rgba(76, 194, 255, 0.65)",
   changed: "rgba(255, 77, 77, 0.38)",
+  region: "rgba(13, 16, 23, 0.78)",
+  regionEdge: "#ffffff",
 };
 
 export class Stage {
@@ -33,6 +35,9 @@ export class Stage {
     this.changed = null;
     this.changeKey = "";
     this.onzoom = () => {};
+    this.marking = false; // whether a drag draws a region instead of moving the picture
+    this.region = null; // [x, y, width, height] in pixels of the frame, whole numbers
+    this.onregion = () => {};
     this.canvas = h("canvas", { class: "pr-frame", role: "img" });
     this.otherCanvas = h("canvas", { class: "pr-frame pr-other", hidden: true, "aria-hidden": "true" });
     this.marks = h("canvas", { class: "pr-marks", "aria-hidden": "true" });
@@ -83,6 +88,10 @@ export class Stage {
     if (!this.frame && bitmap) {
       this.node.style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
       this.room = null;
+    }
+    if (this.region && entry.sha256 !== this.entry.sha256) {
+      this.region = null;
+      this.onregion(null);
     }
     this.entry = entry;
     this.frame = frame;
@@ -172,7 +181,9 @@ export class Stage {
   }
 
   pan(event) {
-    if (event.target === this.handle || this.handle.contains(event.target) || !this.view) return;
+    if (event.target === this.handle || this.handle.contains(event.target)) return;
+    if (this.marking) this.mark(event);
+    if (this.marking || !this.view) return;
     const from = { px: event.clientX, py: event.clientY, ...this.placed };
     this.drag(event, (e) => {
       this.view = { scale: from.scale, x: from.x + e.clientX - from.px, y: from.y + e.clientY - from.py };
@@ -180,12 +191,43 @@ export class Stage {
     });
   }
 
-  drag(event, move) {
+  setMarking(on) {
+    this.marking = on;
+    this.node.classList.toggle("pr-marking", on);
+  }
+
+  // Draw a rectangle on the frame; it is told once the pointer is lifted. A click without a drag takes it away.
+  mark(event) {
+    if (!this.placed || !this.frame?.bitmap) return;
+    const { width, height } = this.canvas;
+    const at = (e) => {
+      const [px, py] = this.local(e);
+      const { scale, x, y } = this.placed;
+      return [clamp(Math.round((px - x) / scale), 0, width), clamp(Math.round((py - y) / scale), 0, height)];
+    };
+    const from = at(event);
+    const draw = (e) => {
+      const to = at(e);
+      const box = [0, 1].map((k) => Math.min(from[k], to[k]));
+      box.push(...[0, 1].map((k) => Math.abs(from[k] - to[k])));
+      this.region = box[2] && box[3] ? box : null;
+      this.paint();
+    };
+    draw(event);
+    this.drag(event, draw, () => this.onregion(this.region));
+  }
+
+  drag(event, move, done = () => {}) {
     const node = event.currentTarget;
     node.setPointerCapture(event.pointerId);
     node.addEventListener("pointermove", move);
-    const end = () => node.removeEventListener("pointermove", move);
-    for (const name of ["pointerup", "pointercancel"]) node.addEventListener(name, end, { once: true });
+    const over = new AbortController();
+    const end = () => {
+      over.abort();
+      node.removeEventListener("pointermove", move);
+      done();
+    };
+    for (const name of ["pointerup", "pointercancel"]) node.addEventListener(name, end, { signal: over.signal });
   }
 
   swipeTo(event) {
@@ -222,6 +264,7 @@ export class Stage {
     if (this.show.changes) this.paintChanges(g, box);
     if (this.show.boxes) this.paintBoxes(g, box);
     if (this.show.marker && this.entry.point) this.paintMarker(g, at(this.entry.point), box);
+    if (this.region) this.paintRegion(g, box(this.region));
   }
 
   paintBoxes(g, box) {
@@ -246,6 +289,16 @@ export class Stage {
     }
     if (roi) stroke(box(roi), COLOUR.roi, [6, 4]);
     if (target) stroke(box(target), COLOUR.target, []);
+  }
+
+  paintRegion(g, rect) {
+    g.fillStyle = COLOUR.region;
+    g.fillRect(...rect);
+    g.lineWidth = 2;
+    g.strokeStyle = COLOUR.regionEdge;
+    g.setLineDash([6, 4]);
+    g.strokeRect(...rect);
+    g.setLineDash([]);
   }
 
   paintMarker(g, [x, y], box) {

@@ -4,8 +4,9 @@ import { clock, fill, h, icon } from "./dom.js";
 import { SPEEDS } from "./playback.js";
 
 export class Toolbar {
-  constructor(labels, playback, command) {
-    Object.assign(this, { labels, playback, command });
+  // regions: whether a part of a frame can be marked.
+  constructor(labels, playback, command, regions) {
+    Object.assign(this, { labels, playback, command, regions });
     this.buttons = {};
     this.counter = h("output", { class: "pr-counter" });
     this.time = h("span", { class: "pr-time" });
@@ -27,6 +28,7 @@ export class Toolbar {
     });
     idle.setAttribute("aria-pressed", "true");
     this.node = h("div", { class: "pr-toolbar", role: "group", "aria-label": labels.toolbar }, ...this.groups(idle));
+    this.marking(false);
     this.pressed({ marker: true, boxes: true, changes: false, compare: "" });
   }
 
@@ -52,6 +54,7 @@ export class Toolbar {
         own("changes", labels.changes),
         own("swipe", labels.compare_swipe),
         own("blink", labels.compare_blink),
+        ...(this.regions ? [own("region", labels.mark_region)] : []),
       ),
       group(own("zoomOut", labels.zoom_out), this.scale, own("zoomIn", labels.zoom_in), own("fit", labels.zoom_fit)),
       group(own("link", labels.copy_link), own("help", labels.help)),
@@ -86,6 +89,10 @@ export class Toolbar {
     play.title = label;
     play.setAttribute("aria-label", label);
     this.speed.value = String(speed);
+  }
+
+  marking(on) {
+    this.buttons.region?.setAttribute("aria-pressed", String(on));
   }
 
   pressed({ marker, boxes, changes, compare }) {
