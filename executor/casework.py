@@ -74,6 +74,12 @@ class Casework:
         )
 
 
+def keep(work: Casework, break_id: str, commands: Iterable[CaseCommand], person: Identity) -> None:
+    """Keep a difference of a month's result, or tell its case what was concluded now, in the person's name."""
+    _acts_here(work, person)
+    work.submit(break_id, commands, principal=person.principal)
+
+
 def note(work: Casework, break_id: str, person: Identity, text: str) -> None:
     """Keep a person's note."""
     _acts_here(work, person)

@@ -32,6 +32,7 @@ from projections.views.targets import TargetRow, Targets
 from projections.views.task_states import TaskRow
 from projections.views.timeline import Entry, Timeline, TimelineProjection, timeline
 from replay_ui.figures import Figures, figures_of
+from replay_ui.privacy import privacy_of
 from replay_ui.record import Place, RecordDesk, Standing
 
 if TYPE_CHECKING:
@@ -180,11 +181,13 @@ class Desk(RecordDesk):
         return pending(self._rows(Approvals(), tenant, "open"), now_us=now_us)
 
     def count_waiting(self, tenant: TenantId) -> int:
-        """How many approvals and takeovers wait for a person."""
+        """How many approvals, takeovers and redactions wait for a person."""
 
         def made() -> int:
             asked = pending(self._rows(Approvals(), tenant, "open"), now_us=0)
-            return len(asked) + len(self._rows(TakeoverQueue(), tenant, "waiting"))
+            taken = self._rows(TakeoverQueue(), tenant, "waiting")
+            withheld = [one for one in privacy_of(self, tenant).redactions if one.status == "requested"]
+            return len(asked) + len(taken) + len(withheld)
 
         return self.answer("waiting", tenant, made).value
 

@@ -46,6 +46,10 @@ class Words:
         """A sentence of ours about the record in this language; any other text as it is."""
         return say(text, self.language)
 
+    def units(self) -> tuple[str, str, str, str]:
+        """Days, hours, minutes and seconds, each with ``{n}`` where the number stands."""
+        return self("duration.day"), self("duration.hour"), self("duration.minute"), self("duration.second")
+
     def player(self) -> dict[str, str]:
         """Labels of the player in this language; empty for English, which the player has itself."""
         return {

@@ -11,22 +11,41 @@ Rules enforced here:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Protocol, get_args
+
+from domain.values import Box
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from domain.events import TargetAccepted
+    from projections.views.reconciliation import Reconciliation
 
 Resolution = Literal["effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do"]
 RESOLUTIONS: Final[tuple[Resolution, ...]] = get_args(Resolution)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedRedaction:
+    """What somebody wants to be withheld."""
+
+    kind: Literal["frame", "event"]
+    subject: str
+    """SHA-256 of the screen; id of the event."""
+    basis: str
+    """Law or policy that asks for it."""
+    regions: tuple[Box, ...] = ()
+    """Of a screen, in its pixels."""
+    fields: tuple[str, ...] = ()
+    """Of an event, JSON pointers."""
+
+
 class OperatorActions(Protocol):
     """What people can do from the desk; each call records one decision or raises ``ProofreelError``."""
 
-    def people(self, tenant: str) -> Sequence[str]:
-        """Principals of the people who may act for a tenant."""
+    def people(self, tenant: str, right: str = "") -> Sequence[str]:
+        """Principals of the people who may act for a tenant, those with a configured right if one is named."""
 
     def answer(
         self,
@@ -48,6 +67,17 @@ class OperatorActions(Protocol):
 
     def reopen_case(self, tenant: str, case: str, *, person: str, reason: str) -> None:
         """Take a sign-off away and say why."""
+
+    def keep_case(self, tenant: str, result: Reconciliation, case: str, *, person: str) -> None:
+        """Keep the difference ``case`` of a month's result, with what was concluded about it."""
+
+    def ask_redaction(self, tenant: str, asked: AskedRedaction, *, person: str) -> None:
+        """Ask that a part of a screen, or fields of an event, are withheld."""
+
+    def answer_redaction(
+        self, tenant: str, redaction: str, *, verdict: Literal["approve", "deny"], person: str, note: str
+    ) -> None:
+        """Allow or refuse exactly the request ``redaction``."""
 
     def take(self, tenant: str, task: str, *, person: str) -> None:
         """Own the task."""

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
 Role = Literal["investigator", "approver", "auditor", "operator"]
-Right = Literal["read", "note", "approve", "export", "take_over"]
+Right = Literal["read", "note", "redact", "approve", "export", "take_over"]
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 RIGHTS: Final[Mapping[Role, frozenset[Right]]] = {
-    "investigator": frozenset({"read", "note"}),
+    "investigator": frozenset({"read", "note", "redact"}),
     "approver": frozenset({"read", "note", "approve"}),
     "auditor": frozenset({"read", "export"}),
     "operator": frozenset({"read", "take_over"}),

@@ -79,7 +79,7 @@ def redact_frame(
 ) -> int:
     """Ask that rectangles of screens are withheld."""
     boxes = [_box(text) for text in regions]
-    with _redactions(config_path, store, blobs, person) as (work, who):
+    with opened_redactions(config_path, store, blobs, person) as (work, who):
         asked = [work.ask_frame(who, _sha256(name), boxes, basis) for name in frames]
     _tell(asked, as_json=as_json)
     return 0
@@ -114,7 +114,7 @@ def redact_field(
 ) -> int:
     """Ask that fields of an event are withheld; an export is refused while the text stands elsewhere in it."""
     pointers = [field if field.startswith("/") else f"/data/{field}" for field in fields]
-    with _redactions(config_path, store, blobs, person) as (work, who):
+    with opened_redactions(config_path, store, blobs, person) as (work, who):
         places = {EventId(event): pointers}
         if everywhere:
             places |= dict(work.places_of(EventId(event), pointers))
@@ -140,7 +140,7 @@ def redact_document(
     as_json: bool,  # noqa: FBT001 - click passes flags by name
 ) -> int:
     """Ask that a document, a settlement file or a trace is withheld as a whole."""
-    with _redactions(config_path, store, blobs, person) as (work, who):
+    with opened_redactions(config_path, store, blobs, person) as (work, who):
         asked = [work.ask_document(who, _sha256(sha256), basis)]
     _tell(asked, as_json=as_json)
     return 0
@@ -232,7 +232,7 @@ def commit(
     What a later redaction shows of them is then proved to be what was there. Run it after each batch.
     """
     config = configured(config_path)
-    with _redactions(config_path, store, blobs, None) as (work, who):
+    with opened_redactions(config_path, store, blobs, None) as (work, who):
         streams = _streams(work, config_path, store, run_id)
         frames, events = work.commit(who.principal, run_id or "all", streams)
     if as_json:
@@ -266,7 +266,7 @@ def _answer(
     store: str | None,
     blobs: str | None,
 ) -> int:
-    with _redactions(config_path, store, blobs, person) as (work, who):
+    with opened_redactions(config_path, store, blobs, person) as (work, who):
         for name in redactions:
             request = work.answer(who, name, verdict, note=note)
             word = "in force" if verdict == "approve" else "denied"
@@ -275,7 +275,7 @@ def _answer(
 
 
 @contextmanager
-def _redactions(
+def opened_redactions(
     config_path: Path, store: str | None, blobs: str | None, person: str | None
 ) -> Iterator[tuple[Redactions, Identity]]:
     """The configured tenant's redactions, for a person or for the acting identity."""

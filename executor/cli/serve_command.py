@@ -7,7 +7,9 @@ import importlib.util
 import os
 import signal
 import tempfile
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,9 +17,10 @@ import click
 
 from domain.errors import CommandRefused, ConfigError
 from domain.events import TakeoverResolved, TargetAccepted
-from domain.ids import TaskId, TenantId, task_stream
+from domain.ids import EventId, Sha256, TaskId, TenantId, task_stream
+from domain.policy import Identity
 from executor.approvals import answer
-from executor.casework import Casework, note, reopen, sign_off
+from executor.casework import Casework, keep, note, reopen, sign_off
 from executor.cli.common import (
     config_option,
     configured,
@@ -29,9 +32,11 @@ from executor.cli.common import (
     store_options,
     tenant_option,
 )
+from executor.cli.redact_commands import opened_redactions
 from executor.config import Config
 from executor.notify import configured as notifier_of
 from executor.openings import RecordedOpenings
+from executor.redactions import Redactions
 from executor.runtime.streams import TaskStream
 from executor.runtime.system import SystemClock, SystemIds
 from executor.store.log import RecordLog, open_record
@@ -43,9 +48,13 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from rich.progress import TaskID
 
+    from projections.views.reconciliation import Reconciliation
     from replay_ui.access import Access
     from replay_ui.data import Desk
+    from replay_ui.operator_actions import AskedRedaction
 
+OpenRedactions = Callable[[str], AbstractContextManager[tuple[Redactions, Identity]]]
+"""Opens the configured tenant's redactions for a person."""
 Resolution = Literal["effect_present", "effect_absent", "done_by_hand", "undone_by_hand", "nothing_to_do"]
 MAX_PORT = 65535
 
@@ -56,13 +65,18 @@ class RecordedDecisions:
     One record is open for all of them. The rules are those of the commands ``approvals`` and ``takeover``.
     """
 
-    def __init__(self, config: Config, log: RecordLog) -> None:
+    def __init__(self, config: Config, log: RecordLog, redactions: OpenRedactions | None = None) -> None:
         self._config = config
         self._log = log
+        self._redactions = redactions
 
-    def people(self, tenant: str) -> Sequence[str]:
-        """Configured people who may act for the tenant."""
-        return [person.principal for person in self._config.people if tenant in person.tenants]
+    def people(self, tenant: str, right: str = "") -> Sequence[str]:
+        """Configured people who may act for the tenant, those with the right if one is named."""
+        return [
+            person.principal
+            for person in self._config.people
+            if tenant in person.tenants and (not right or right in person.actions)
+        ]
 
     def answer(
         self,
@@ -97,6 +111,40 @@ class RecordedDecisions:
         """Take a sign-off away; the person says why."""
         work = Casework(self._log, ids=SystemIds(), clock=SystemClock(), tenant=TenantId(tenant))
         reopen(work, case, self._config.person(person), reason)
+
+    def keep_case(self, tenant: str, result: Reconciliation, case: str, *, person: str) -> None:
+        """Keep the difference as the person's case; one that is kept already is told what was concluded now."""
+        from projections.settlement.cases import casework
+
+        who = self._config.person(person)
+        work = Casework(self._log, ids=SystemIds(), clock=SystemClock(), tenant=TenantId(tenant))
+        told = {one.break_id: one for one in casework(result, {case: work.load(case)}, by=who.principal)}
+        if case not in {found.id for found in result.breaks}:
+            raise CommandRefused(
+                "case.gone", f"the month has no difference {case}", remedy="look at it again"
+            )
+        keep(work, case, told[case].commands, who)
+
+    def ask_redaction(self, tenant: str, asked: AskedRedaction, *, person: str) -> None:
+        """Ask for what the person marked."""
+        with self._withholding(tenant, person) as (work, who):
+            if asked.kind == "frame":
+                work.ask_frame(who, Sha256(asked.subject), asked.regions, asked.basis)
+            else:
+                work.ask_event(who, EventId(asked.subject), asked.fields, asked.basis)
+
+    def answer_redaction(
+        self, tenant: str, redaction: str, *, verdict: Literal["approve", "deny"], person: str, note: str
+    ) -> None:
+        """Allow or refuse the request; the rendition is made again and compared before it is allowed."""
+        with self._withholding(tenant, person) as (work, who):
+            work.answer(who, redaction, verdict, note=note)
+
+    def _withholding(self, tenant: str, person: str) -> AbstractContextManager[tuple[Redactions, Identity]]:
+        if self._redactions is None or tenant != self._config.tenant:
+            what = f"redactions of {tenant} can't be asked for or answered here"
+            raise ConfigError(what, remedy="serve the desk with the configuration of that tenant")
+        return self._redactions(person)
 
     def take(self, tenant: str, task: str, *, person: str) -> None:
         """Own the task."""
@@ -231,7 +279,8 @@ def serve(
         if people or access_path is not None:
             log = stack.enter_context(open_record(where.store))
             if config is not None and people:
-                actions = RecordedDecisions(config, log)
+                opened = partial(opened_redactions, config_path, store, blobs)
+                actions = RecordedDecisions(config, log, opened)
             if access_path is not None:
                 openings = Openings(RecordedOpenings(log, ids=SystemIds(), clock=SystemClock()))
         check_bind(host, access)

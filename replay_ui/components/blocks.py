@@ -29,6 +29,9 @@ _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
 
+Units = tuple[str, str, str, str]
+"""Days, hours, minutes and seconds in the words of a language, each with ``{n}`` where the number stands."""
+
 
 class _Base(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Base of all blocks: what is at its default doesn't travel."""
@@ -50,6 +53,8 @@ class Span(_Base, frozen=True, kw_only=True):
     ticking: str = ""
     """The text while there is time left, and ``over`` when there is none; ``{time}`` is filled in."""
     over: str = ""
+    units: Units | None = None
+    """What the duration is said with."""
     low: int | None = None
     """Per mille, with ``high`` and ``at``: an interval drawn below the text."""
     high: int | None = None
@@ -299,14 +304,18 @@ def clock(at_us: int) -> str:
     return f"{moment:%H:%M:%S}.{at_us % 1_000_000 // 1000:03d}"
 
 
-def span_of_time(us: int) -> str:
-    """``2 d 4 h``, ``3 h 12 min``, ``45 s``: the two largest units of a duration."""
+def span_of_time(us: int, units: Units) -> str:
+    """``2 d 4 h``, ``3 h 12 min``, ``45 s``: the two largest units of a duration, in the words of a language."""
     seconds = abs(us) // 1_000_000
     if seconds >= _DAY:
-        return f"{seconds // _DAY} d {seconds % _DAY // _HOUR} h"
-    if seconds >= _HOUR:
-        return f"{seconds // _HOUR} h {seconds % _HOUR // _MINUTE} min"
-    return f"{seconds // _MINUTE} min {seconds % _MINUTE} s" if seconds >= _MINUTE else f"{seconds} s"
+        parts = (seconds // _DAY, seconds % _DAY // _HOUR)
+    elif seconds >= _HOUR:
+        parts = (seconds // _HOUR, seconds % _HOUR // _MINUTE)
+    else:
+        parts = (seconds // _MINUTE, seconds % _MINUTE)
+    first = 0 if seconds >= _DAY else 1 if seconds >= _HOUR else 2
+    named = [unit.replace("{n}", str(part)) for unit, part in zip(units[first:], parts, strict=False)]
+    return " ".join(named if parts[0] else named[1:])
 
 
 def money(amount_minor: int, currency: str, *, signed: bool = False) -> str:
@@ -318,10 +327,10 @@ def money(amount_minor: int, currency: str, *, signed: bool = False) -> str:
     return f"{sign}{number} {currency}"
 
 
-def countdown(left_us: int, ticking: str, over: str) -> Span:
+def countdown(left_us: int, ticking: str, over: str, *, units: Units) -> Span:
     """Time that is left, counting down; ``ticking`` and ``over`` have ``{time}`` where the duration stands."""
     late = left_us < 0
-    shown = (over if late else ticking).replace("{time}", span_of_time(left_us))
+    shown = (over if late else ticking).replace("{time}", span_of_time(left_us, units))
     return Span(
         text=shown,
         look="chip" if late else "number",
@@ -329,6 +338,7 @@ def countdown(left_us: int, ticking: str, over: str) -> Span:
         left_ms=left_us // 1000,
         ticking=ticking,
         over=over,
+        units=units,
     )
 
 

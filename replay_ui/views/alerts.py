@@ -81,7 +81,7 @@ def letter_row(view: View, about: LettersRow, letter: Letter) -> Row:
         cell(*((text(name, "mono"), text(word, "quiet")) for name, word in sorted(letter.failed.items()))),
         text(f"{letter.tries:,}", "number"),
         cell(
-            text(span_of_time(view.now_us - letter.raised_at_us), "number"),
+            text(span_of_time(view.now_us - letter.raised_at_us, view.words.units()), "number"),
             text(when(letter.raised_at_us), "quiet"),
         ),
         href=path,

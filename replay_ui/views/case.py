@@ -20,12 +20,13 @@ from replay_ui.components.blocks import (
 )
 from replay_ui.components.sheet import sheet
 from replay_ui.views.common import View
-from replay_ui.views.deciding import decide, deciding, outcome, who
+from replay_ui.views.deciding import decide, deciding, who
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from projections.views.cases import CaseRow
+    from projections.views.reconciliation import Reconciliation
     from replay_ui.components.blocks import Tone
 
 _TONES: Final[Mapping[str, Tone]] = {
@@ -42,12 +43,27 @@ def standing(view: View, row: CaseRow) -> Span:
     return chip(view.words.of("case", row.standing), _TONES[row.standing], tip=row.standing)
 
 
-def signing(view: View, row: CaseRow | None) -> None:
-    """What was said about the difference so far, and the sign-off where the viewer may give it."""
-    outcome("case-said")
-    if row is None:
-        sheet((Note(text=view.words("cases.not_kept"), detail=view.words("cases.not_kept_do")),), key="case")
+def keeping(view: View, result: Reconciliation, break_id: str) -> None:
+    """A difference that is no case yet, and the button that makes it one where the viewer may note on cases."""
+    words, actions = view.words, view.actions
+    sheet((Note(text=words("cases.not_kept"), detail=words("cases.not_kept_do")),), key="case")
+    if actions is None or not view.may("note"):
         return
+    people = deciding(view, actions)
+    with st.form("keep", border=True):
+        person = st.selectbox(words("queue.as"), people, help=words("cases.keep_as"), key="keep-as")
+        pressed = st.form_submit_button(words("cases.keep"), type="primary", disabled=not people)
+    if pressed and person:
+        decide(
+            view,
+            "kept",
+            lambda: actions.keep_case(view.tenant, result, break_id, person=person),
+            said=words("cases.kept"),
+        )
+
+
+def signing(view: View, row: CaseRow) -> None:
+    """What was said about the difference so far, and the sign-off where the viewer may give it."""
     sheet(history(view, row), key="case")
     actions = view.actions
     if actions is None:

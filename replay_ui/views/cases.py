@@ -123,7 +123,12 @@ def about(view: View, intent: Intent | None, task: str) -> tuple[Cell, Cell, Cel
 def due(view: View, left_us: int, at_us: int) -> Cell:
     """Time that is left, or by how much it is late; it counts down on the page."""
     words = view.words
-    span = countdown(left_us, words("queue.left", time="{time}"), words("queue.late_by", time="{time}"))
+    span = countdown(
+        left_us,
+        words("queue.left", time="{time}"),
+        words("queue.late_by", time="{time}"),
+        units=words.units(),
+    )
     return cell((span,), text(when(at_us), "quiet"))
 
 

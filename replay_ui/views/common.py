@@ -175,7 +175,7 @@ def choice(
 
     def changed() -> None:
         picked = st.session_state[key]
-        reset("page", "event", "break", "frame", "task")
+        reset("page", "event", "break", "frame", "task", "redaction")
         if picked == fallback and default is None:
             st.query_params.pop(parameter, None)
         else:

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 _SAID: Final = "_decision_said"
 
 
-def deciding(view: View, actions: OperatorActions) -> list[str]:
-    """Under whose name the viewer may decide: their own; the single user of a machine says which person they are."""
-    people = actions.people(view.tenant)
+def deciding(view: View, actions: OperatorActions, right: str = "") -> list[str]:
+    """Under whose name the viewer may decide: their own; the single user of a machine says which person they are.
+
+    ``right`` leaves out who doesn't have it by the configuration.
+    """
+    people = actions.people(view.tenant, right)
     return [name for name in people if view.viewer.roles is None or name == view.viewer.name]
 
 
@@ -35,18 +38,20 @@ def who(view: View, people: Sequence[str], *, key: str = "decision") -> tuple[st
     return person, note.strip()
 
 
-def decide(view: View, parameter: str, call: Callable[[], tuple[Tone, str] | None]) -> None:
+def decide(
+    view: View, parameter: str, call: Callable[[], tuple[Tone, str] | None], *, said: str = ""
+) -> None:
     """Carry a decision out; a refusal is shown where the decision was made.
 
     ``parameter`` names what was decided on in the address; it is taken out once the decision is on record. ``call``
-    may say what came of it, with its tone; else it is said that the decision is on record.
+    may say what came of it, with its tone; else ``said`` is, or that the decision is on record.
     """
     try:
         came = call()
     except ProofreelError as error:
         st.session_state[_SAID] = ("failed", view.words("queue.refused", why=str(error)))
     else:
-        st.session_state[_SAID] = came or ("ok", view.words("queue.recorded"))
+        st.session_state[_SAID] = came or ("ok", said or view.words("queue.recorded"))
         st.query_params.pop(parameter, None)
     st.rerun()
 

@@ -26,8 +26,9 @@ from replay_ui.components.blocks import (
 )
 from replay_ui.components.sheet import sheet
 from replay_ui.views import lines
-from replay_ui.views.case import signing
+from replay_ui.views.case import keeping, signing
 from replay_ui.views.common import MONTH, View, choice, paged
+from replay_ui.views.deciding import outcome
 from replay_ui.views.difference import detail
 
 if TYPE_CHECKING:
@@ -69,7 +70,11 @@ def page(view: View) -> None:
         view.opens("difference", found.id)
         case = next((item for item in view.desk.cases(view.tenant) if item.break_id == found.id), None)
         sheet((*view.as_of(answer), *detail(view, known[picked], found)), key="difference")
-        signing(view, case)
+        outcome("case-said")
+        if case is None:
+            keeping(view, result, found.id)
+        else:
+            signing(view, case)
         return
     if asked:
         sheet((Note(text=words("month.no_break"), tone="stopped"),), key="month-missing")

@@ -32,6 +32,7 @@ from replay_ui.components.blocks import (
 from replay_ui.components.sheet import sheet
 from replay_ui.operator_actions import RESOLUTIONS
 from replay_ui.player import run_urls
+from replay_ui.views import redacting
 from replay_ui.views.common import CHAIN, QUEUE, SEVERITY_TONES, View, choice, paged
 from replay_ui.views.deciding import decide, deciding, outcome, who
 
@@ -62,7 +63,13 @@ def page(view: View) -> None:
         approve(view, request)
     elif taken is not None:
         take_over(view, taken)
-    sheet((*approvals(view, asked), *takeovers(view, waiting)), key="queue")
+    requests = redacting.waiting(view)
+    redaction = next((one for one in requests if one.redaction == st.query_params.get("redaction")), None)
+    if redaction is not None:
+        redacting.answering(view, redaction)
+    sheet(
+        (*approvals(view, asked), *redacting.listed(view, requests), *takeovers(view, waiting)), key="queue"
+    )
     if view.actions is None and (view.may("approve") or view.may("take_over")):
         sheet((Note(text=words("queue.read_only"), detail=words("queue.read_only_do")),), key="queue-note")
 
@@ -70,7 +77,14 @@ def page(view: View) -> None:
 def due(view: View, left_us: int) -> Line:
     """Time that is left, or by how much it is late; it counts down on the page."""
     words = view.words
-    return (countdown(left_us, words("queue.left", time="{time}"), words("queue.late_by", time="{time}")),)
+    return (
+        countdown(
+            left_us,
+            words("queue.left", time="{time}"),
+            words("queue.late_by", time="{time}"),
+            units=words.units(),
+        ),
+    )
 
 
 def subject(view: View, intent: Intent | None, task: str) -> Row:
@@ -163,7 +177,7 @@ def takeover_row(view: View, item: Aged) -> Row:
         cell((chip(words.of("severity", asked.severity), SEVERITY_TONES.get(asked.severity, "none")),)),
         cell((view.verdict(asked.verdict),), text(words.said(asked.reason), "quiet")),
         text(asked.owner, "mono") if asked.owner else text(words("queue.nobody"), "quiet"),
-        text(span_of_time(item.age_us), "number"),
+        text(span_of_time(item.age_us, words.units()), "number"),
         limit,
         href=view.path(QUEUE, task=item.task_id),
         chosen=asked.closed_at_us is None and st.query_params.get("task") == item.task_id,

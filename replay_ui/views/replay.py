@@ -37,6 +37,8 @@ from replay_ui.views.common import (
     paging,
     reset,
 )
+from replay_ui.views.deciding import outcome
+from replay_ui.views.redacting import asking
 from replay_ui.views.runs import mode_chip, outcome_chips, verdict_chips
 
 if TYPE_CHECKING:
@@ -72,6 +74,7 @@ def page(view: View) -> None:
     view.opens("run", shown.run_id)
     line = view.desk.timeline(view.tenant, shown.run_id)
     open_at(view, shown)
+    outcome("replay-said")
     if line is None or not line.entries:
         sheet(
             (Note(text=words("replay.no_frames"), detail=words("replay.no_frames_do")),), key="replay-empty"
@@ -147,13 +150,14 @@ def open_at(view: View, run: RunRow) -> None:
 
 @st.fragment
 def replayed(view: View, run: str, frames: int, beside: str | None = None) -> None:
-    """The player; a fragment, so that moving in it doesn't run the page again."""
+    """The player, and what can be asked about its frame; a fragment, so that moving doesn't run the page again."""
     urls = run_urls(view.tenant, run)
     other = None
     if beside is not None:
         there = run_urls(view.tenant, beside).manifest
         other = Beside(there, aligned_url(view.tenant, beside, run), ask=False)
-    player(
+    asks = beside is None and view.actions is not None and view.may("redact")
+    state = player(
         run_manifest_url=urls.manifest,
         frames_url=urls.frames,
         events_url=urls.events,
@@ -164,8 +168,11 @@ def replayed(view: View, run: str, frames: int, beside: str | None = None) -> No
         labels=view.words.player(),
         language=view.words.language,
         beside=other,
+        regions=asks,
         key=f"player-{view.tenant}-{run}",
     )
+    if asks:
+        asking(view, run, state)
 
 
 def about(view: View, run: RunRow) -> tuple[Block, ...]:

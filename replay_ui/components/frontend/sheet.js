@@ -32,7 +32,7 @@ function span(item) {
   if (item.low !== undefined && item.high !== undefined && item.at !== undefined) made.append(interval(item));
   if (Number.isFinite(item.left_ms)) {
     made.classList.add("ds-due");
-    dues.set(made, { at: performance.now() + item.left_ms, ticking: item.ticking ?? "", over: item.over ?? "" });
+    dues.set(made, { at: performance.now() + item.left_ms, ticking: item.ticking ?? "", over: item.over ?? "", units: item.units });
   }
   return made;
 }
@@ -40,12 +40,13 @@ function span(item) {
 // Times that are left, by when they are over on this page's own clock: the viewer's wall clock may be wrong.
 const dues = new WeakMap();
 
-// The two largest units, as the server writes them.
-function duration(milliseconds) {
+// The two largest units in the reader's language, as the server writes them.
+function duration(milliseconds, [day, hour, minute, second]) {
   const s = Math.floor(Math.abs(milliseconds) / 1000);
-  if (s >= 86400) return `${Math.floor(s / 86400)} d ${Math.floor((s % 86400) / 3600)} h`;
-  if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
-  return s >= 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s} s`;
+  const said = (...parts) => parts.map(([unit, n]) => unit.replace("{n}", String(Math.floor(n)))).join(" ");
+  if (s >= 86400) return said([day, s / 86400], [hour, (s % 86400) / 3600]);
+  if (s >= 3600) return said([hour, s / 3600], [minute, (s % 3600) / 60]);
+  return s >= 60 ? said([minute, s / 60], [second, s % 60]) : said([second, s]);
 }
 
 function tick(root) {
@@ -53,7 +54,7 @@ function tick(root) {
     const due = dues.get(made);
     const left = due.at - performance.now();
     const late = left < 0;
-    made.textContent = (late ? due.over : due.ticking).replace("{time}", duration(left));
+    made.textContent = (late ? due.over : due.ticking).replace("{time}", duration(left, due.units));
     made.classList.toggle("ds-chip", late);
     made.classList.toggle("ds-number", !late);
     made.classList.toggle("ds-tone-failed", late);

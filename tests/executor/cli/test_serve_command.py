@@ -18,6 +18,8 @@ from executor.cli.serve_command import RecordedDecisions
 from executor.config import load_config
 from executor.runtime.system import SystemClock, SystemIds
 from executor.store.log import open_record
+from projections.views.reconciliation import Reconciliation
+from replay_ui.operator_actions import AskedRedaction
 from tests.replay_ui.sample import Sample, make
 from tests.support.site import Answer, running_site
 
@@ -182,6 +184,54 @@ def test_a_person_without_the_right_approves_nothing(
 def test_somebody_who_is_not_configured_decides_nothing(decisions: RecordedDecisions) -> None:
     with pytest.raises(ConfigError, match="no person"):
         grant(decisions, "person:stranger")
+
+
+def month(sample: Sample) -> Reconciliation:
+    desk = sample.desk()
+    (item,) = desk.imports(ACME)
+    result = desk.reconciliation(ACME, item.position)
+    desk.close()
+    assert result is not None
+    return result
+
+
+def test_one_difference_is_kept_as_the_persons_case_and_again_changes_nothing(
+    decisions: RecordedDecisions, sample: Sample
+) -> None:
+    result = month(sample)
+    chosen = result.breaks[0].id
+    decisions.keep_case("acme", result, chosen, person="person:li.na")
+    desk = sample.desk()
+    (case,) = desk.cases(ACME)
+    last = list(desk.reader.events(ACME))[-1]
+    assert (case.break_id, case.standing) == (chosen, "waits")
+    assert (last.name, last.envelope.principal) == ("case.concluded", "person:li.na")
+    decisions.keep_case("acme", result, chosen, person="person:li.na")
+    assert list(desk.reader.events(ACME))[-1].row.position == last.row.position
+    desk.close()
+
+
+def test_a_difference_that_the_month_does_not_have_or_of_another_tenant_is_not_kept(
+    decisions: RecordedDecisions, sample: Sample
+) -> None:
+    result = month(sample)
+    with pytest.raises(CommandRefused, match=r"case\.gone"):
+        decisions.keep_case("acme", result, "no-such-difference", person="person:li.na")
+    with pytest.raises(CommandRefused, match=r"case\.tenant"):
+        decisions.keep_case("acme", result, result.breaks[0].id, person="person:wang.lei")
+
+
+def test_people_are_offered_by_the_right_that_they_have(decisions: RecordedDecisions) -> None:
+    assert decisions.people("acme", "approve:refund") == ["person:li.na"]
+    assert decisions.people("acme", "redact") == []
+
+
+def test_without_the_tenants_configuration_nothing_is_asked_to_be_withheld(
+    decisions: RecordedDecisions,
+) -> None:
+    asked = AskedRedaction(kind="frame", subject="0" * 64, basis="GDPR Art. 17")
+    with pytest.raises(ConfigError, match="serve the desk with the configuration"):
+        decisions.ask_redaction("acme", asked, person="person:li.na")
 
 
 def test_a_takeover_is_taken_and_closed_by_its_owner(decisions: RecordedDecisions, sample: Sample) -> None:

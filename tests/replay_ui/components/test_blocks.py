@@ -9,6 +9,7 @@ import pytest
 from domain.errors import ConfigError
 from replay_ui.components import blocks as b
 from replay_ui.components.sheet import MAX_PATH, parse_path
+from replay_ui.i18n import Words
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,15 @@ def test_a_time_says_its_zone() -> None:
     ("seconds", "shown"), [(45, "45 s"), (62, "1 min 2 s"), (11_520, "3 h 12 min"), (-187_200, "2 d 4 h")]
 )
 def test_a_duration_has_its_two_largest_units(seconds: int, shown: str) -> None:
-    assert b.span_of_time(seconds * 1_000_000) == shown
+    assert b.span_of_time(seconds * 1_000_000, Words("en").units()) == shown
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"),
+    [("zh", "3 小时 12 分"), ("ja", "3 時間 12 分"), ("ko", "3시간 12분"), ("en", "3 h 12 min")],
+)
+def test_a_duration_speaks_the_readers_language(language: str, shown: str) -> None:
+    assert b.span_of_time(11_520_000_000, Words(language).units()) == shown
 
 
 def test_what_is_at_its_default_does_not_travel() -> None:
@@ -72,8 +81,8 @@ def test_what_is_at_its_default_does_not_travel() -> None:
 
 def test_a_countdown_says_now_what_the_page_goes_on_saying() -> None:
     left, late = (
-        b.countdown(62_000_000, "{time} left", "{time} late"),
-        b.countdown(-1, "{time} left", "{time} late"),
+        b.countdown(62_000_000, "{time} left", "{time} late", units=Words("en").units()),
+        b.countdown(-1, "{time} left", "{time} late", units=Words("en").units()),
     )
     assert (left.text, left.look, left.left_ms) == ("1 min 2 s left", "number", 62_000)
     assert (late.text, late.look, late.tone, late.left_ms) == ("0 s late", "chip", "failed", -1)

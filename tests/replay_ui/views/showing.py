@@ -11,6 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from domain.errors import CommandRefused
 from domain.events import TargetAccepted
+from projections.views.reconciliation import Reconciliation
+from replay_ui.operator_actions import AskedRedaction
 
 
 def script(path: str, language: str) -> None:
@@ -26,9 +28,12 @@ class Heard:
 
     calls: list[tuple[object, ...]] = field(default_factory=list)
     refuse: bool = False
+    able: dict[str, list[str]] = field(default_factory=dict)
     went: dict[str, str] = field(default_factory=lambda: {"webhook": "ok"})
 
-    def people(self, tenant: str) -> Sequence[str]:
+    def people(self, tenant: str, right: str = "") -> Sequence[str]:
+        if right:
+            return self.able.get(right, [])
         return ["person:li.na", "svc:acme-batch"] if tenant == "acme" else []
 
     def answer(
@@ -53,6 +58,17 @@ class Heard:
 
     def reopen_case(self, tenant: str, case: str, *, person: str, reason: str) -> None:
         self.calls.append(("reopen", tenant, case, person, reason))
+
+    def keep_case(self, tenant: str, result: Reconciliation, case: str, *, person: str) -> None:
+        self.calls.append(("keep", tenant, result.month, case, person))
+
+    def ask_redaction(self, tenant: str, asked: AskedRedaction, *, person: str) -> None:
+        self.calls.append(("ask", tenant, asked, person))
+
+    def answer_redaction(
+        self, tenant: str, redaction: str, *, verdict: Literal["approve", "deny"], person: str, note: str
+    ) -> None:
+        self.calls.append(("answer", tenant, redaction, verdict, person, note))
 
     def take(self, tenant: str, task: str, *, person: str) -> None:
         self.calls.append((tenant, task, person))

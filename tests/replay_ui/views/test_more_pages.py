@@ -85,6 +85,17 @@ def test_a_difference_that_is_no_case_says_how_to_keep_it(opened: Desk) -> None:
     assert "--keep" in said(page)
 
 
+def test_a_difference_is_kept_as_a_case_with_a_button(made: Sample, opened: Desk) -> None:
+    heard, double = Heard(), _double(opened)
+    open_desk(opened, Everyone("acme"), heard)
+    page = press(show("month", **{"break": double}), "Keep as a case")
+    assert heard.calls == [("keep", "acme", "2026-11", double, "person:li.na")]
+    assert "The difference is kept as a case." in said(page)
+    keep_cases(made, opened)
+    page = show("month", **{"break": double})
+    assert not [button for button in page.button if button.label == "Keep as a case"]
+
+
 def test_a_case_is_signed_off_for_exactly_what_was_read(made: Sample, opened: Desk) -> None:
     keep_cases(made, opened)
     heard = Heard()
