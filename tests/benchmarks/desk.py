@@ -1,20 +1,22 @@
 """Pages of the desk on a short and on a long record, in a real Chromium: the aim is at most 1.5 times as long.
 
-``python -m tests.benchmarks.desk [events] [rounds]``, by default 200,000 against 5,000; the aim speaks of 5,000,000.
-Both desks are served at once and the pages are asked in turns, so that other work on the machine meets both. A page is
-run again as its button does: from the click until its script has ended. What is built once (views, first conclusions)
-is not in it and stands below the table.
+``python -m tests.benchmarks.desk [--keep FOLDER] [events] [rounds]``, by default 200,000 against 5,000; the aim speaks
+of 5,000,000. ``--keep`` makes the records there once and finds them there, views included, the next time. Both desks
+are served at once and the pages are asked in turns, so that other work on the machine meets both. A page is run again
+as its button does: from the click until its script has ended. What is built once (views, first conclusions) is not in
+it and stands below the table.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from playwright.sync_api import Page, sync_playwright
 
@@ -30,6 +32,9 @@ from tests.replay_ui.conftest import FLAGS, chromium
 from tests.replay_ui.serving import served_at, settled
 from tests.support.events import PERSON, TENANT
 from tests.support.settlement import FileLine, month_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SHORT: Final = 5_000
 LONG: Final = 200_000
@@ -88,10 +93,23 @@ class Side(NamedTuple):
     first: dict[str, float]
 
 
+@contextlib.contextmanager
+def place(keep: Path | None, events: int) -> Iterator[Path]:
+    """Where a record of so many events is made: below ``keep``, else in memory if it fits, for the time being."""
+    if keep is not None:
+        yield keep / str(events)
+        return
+    where = MEMORY if MEMORY.is_dir() and events <= IN_MEMORY else None
+    with tempfile.TemporaryDirectory(dir=where) as name:
+        yield Path(name)
+
+
 def record(folder: Path, events: int) -> tuple[str, str, int]:
     """A record of so many events with one small settlement file; store, blobs and events."""
-    store, blobs = f"sqlite:///{folder}/record.db", str(folder / "blobs")
-    (folder / "blobs").mkdir()
+    store, blobs, made = f"sqlite:///{folder}/record.db", str(folder / "blobs"), folder / "made"
+    if made.exists():
+        return store, blobs, int(made.read_text(encoding="ascii"))
+    (folder / "blobs").mkdir(parents=True)
     written = tasks(store, events)
     data = month_bytes(FileLine(bill="B0000000-01"), FileLine(bill="B0000000-02"))
     open_blobs(blobs).put(data, media_type="text/csv")
@@ -119,6 +137,7 @@ def record(folder: Path, events: int) -> tuple[str, str, int]:
     )
     with open_record(store) as log:
         log.append([Draft(envelope=envelope, event=fact)])
+    made.write_text(str(written + 1), encoding="ascii")
     return store, blobs, written + 1
 
 
@@ -133,7 +152,12 @@ def visit(side: Side, name: str) -> None:
 
 def main() -> None:
     """Measure, and print the table."""
-    numbers = [int(argument) for argument in sys.argv[1:] if argument.isdigit()]
+    parser = argparse.ArgumentParser(description="The desk's pages on a short and on a long record.")
+    parser.add_argument(
+        "--keep", type=Path, metavar="FOLDER", help="make the records there, or find them there"
+    )
+    asked, rest = parser.parse_known_args()
+    numbers = [int(argument) for argument in rest if argument.isdigit()]
     long, rounds = (numbers + [LONG, ROUNDS][len(numbers) :])[:2]
     with contextlib.ExitStack() as stack:
         playwright = stack.enter_context(sync_playwright())
@@ -141,8 +165,7 @@ def main() -> None:
         stack.callback(browser.close)
         sides = []
         for events in (SHORT, long):
-            where = MEMORY if MEMORY.is_dir() and events <= IN_MEMORY else None
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=where)))
+            folder = stack.enter_context(place(asked.keep, events))
             start = time.perf_counter()
             store, blobs, written = record(folder, events)
             made = time.perf_counter()
