@@ -225,7 +225,7 @@ _MOVED = f"INSERT INTO main.{ROWS.name} SELECT * FROM part.{ROWS.name} WHERE {_M
 def build(order: Order) -> None:
     """The other process's work: the views from the first event on, in a file of their own."""
     by_name = {view.name: view for view in ALL}
-    engine = sa.create_engine(f"sqlite:///{Path(order.folder, PART)}")
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(Path(order.folder, PART))))
     sa.event.listen(engine, "connect", _careless)
     METADATA.create_all(engine)
     with engine.begin() as connection:

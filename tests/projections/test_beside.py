@@ -20,9 +20,11 @@ from projections.beside import GIVEN_AWAY, Order
 from projections.fold import Partitioned
 from projections.materialize import Progress, catch_up, position, rebuild, row, rows
 from projections.ports import EventSource
-from projections.reading import RecordReader, open_reader
+from projections.reading import RecordReader, open_blob_reader, open_reader
 from projections.views import ALL
 from projections.views.evidence_chain import EvidenceChain
+from replay_ui.data import Desk
+from replay_ui.search import search
 from tests.benchmarks.views import record
 from tests.support.events import TENANT
 
@@ -68,7 +70,9 @@ def reader(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordReader]:
 
 @pytest.fixture
 def views(tmp_path: Path) -> Iterator[sa.Engine]:
-    engine = sa.create_engine(f"sqlite:///{tmp_path}/views.db")
+    """In a folder whose name means something in a URL."""
+    engine = sa.create_engine(sa.URL.create("sqlite", database=str(tmp_path / "50% ?" / "views.db")))
+    (tmp_path / "50% ?").mkdir()
     yield engine
     engine.dispose()
 
@@ -87,7 +91,7 @@ def everything(engine: sa.Engine) -> dict[str, list[Any]]:
 
 
 def left_behind(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()} - {"views.db"}
+    return {path.name for path in folder.glob("*/*")} - {"views.db"}
 
 
 def test_rows_are_what_one_process_makes_and_every_event_passes_here_once(
@@ -221,3 +225,25 @@ def test_short_logs_and_databases_without_a_file_are_built_here(
     monkeypatch.setattr(beside, "SHARED_FROM", EVENTS * 2)
     beside.catch_up(reader, views, TENANT, ALL, record=reader)
     assert everything(views) == expected
+
+
+def test_the_desk_lets_it_help_and_finds_what_passed_by(
+    reader: RecordReader, views: sa.Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(database: sa.Engine) -> Desk:
+        return Desk(reader, open_blob_reader(str(tmp_path)), database)
+
+    memory = sa.create_engine("sqlite://", poolclass=sa.StaticPool)
+    alone, helped = opened(memory), opened(views)
+    taken: list[object] = []
+    copy = beside._copy  # noqa: SLF001 - whether rows were taken over is what is asked
+    monkeypatch.setattr(beside, "_copy", lambda *arguments: taken.append(copy(*arguments)))
+    assert helped.catch_up(TENANT) == alone.catch_up(TENANT) == reader.positions(TENANT)
+    assert taken == [None]
+    for desk in (alone, helped):
+        assert desk.tasks_of_bill(TENANT, "B0-7") != ()
+    assert helped.chain(TENANT, "B0-7") == alone.chain(TENANT, "B0-7")
+    link = next(reader.events(TENANT)).row.entry_hash.hex()
+    assert search(helped, TENANT, link) != search(helped, TENANT, link[::-1])
+    assert search(helped, TENANT, link) == search(alone, TENANT, link)
+    memory.dispose()
