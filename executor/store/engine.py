@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+import weakref
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -22,6 +23,7 @@ from executor.store.urls import redacted
 if TYPE_CHECKING:
     import psycopg
     from sqlalchemy.engine import URL, Connection, Engine
+    from sqlalchemy.pool import ConnectionPoolEntry
 
 BUSY_TIMEOUT_MS: Final = 30_000
 """How long a writer waits for another process that holds the SQLite file."""
@@ -29,6 +31,8 @@ LOG_PAGES: Final = 4000
 """Pages of SQLite's write-ahead log (16 MB) before they are moved into the database, pages written often only once."""
 _SCHEMA_LOCK: Final = 0x50524F4F46
 """PostgreSQL advisory lock under which the schema is made."""
+_POOL: Final = "proofreel_pool"
+"""Where a session keeps which pool it is of."""
 _DISK_FULL: Final = "53100"
 _BAD_URL_STATES: Final = {"3D000", "28P01", "28000"}
 """PostgreSQL: no such database, wrong password, no such role."""
@@ -41,13 +45,15 @@ def _is_sqlite(url: URL) -> bool:
 def open_engine(url: URL) -> Engine:
     """Engine in autocommit mode: transactions are begun by the statements that need them."""
     if not _is_sqlite(url):
-        return create_engine(
+        engine = create_engine(
             url,
             isolation_level="AUTOCOMMIT",
             pool_size=8,
             max_overflow=56,
             connect_args={"connect_timeout": 10, "application_name": "proofreel"},
         )
+        _close_what_comes_late(engine)
+        return engine
     engine = create_engine(
         url,
         isolation_level="AUTOCOMMIT",
@@ -55,6 +61,24 @@ def open_engine(url: URL) -> Engine:
     )
     event.listen(engine, "connect", _prepare_sqlite)
     return engine
+
+
+def _close_what_comes_late(engine: Engine) -> None:
+    """Close a session that comes back after its pool was disposed of: nobody would do so later.
+
+    ``Engine.dispose`` closes what lies in the pool and makes another one; a session that some thread has at that
+    moment would come back into a pool that is forgotten, and stay open until garbage is collected.
+    """
+
+    def opened(_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info[_POOL] = weakref.ref(engine.pool)
+
+    def came_back(_connection: object, record: ConnectionPoolEntry) -> None:
+        if _POOL in record.info and record.info[_POOL]() is not engine.pool:
+            record.invalidate()
+
+    event.listen(engine, "connect", opened)
+    event.listen(engine, "checkin", came_back)
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:

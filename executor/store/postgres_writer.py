@@ -58,6 +58,8 @@ class PostgresWriter:
         self._clock = clock
         self._kept: list[PoolProxiedConnection] = []
         self._owner = os.getpid()
+        self._parents: list[object] = []
+        """What a forked child must neither use nor let go of."""
         self._hinted = 0.0
         self._hints = threading.Lock()
         self._hint_session: psycopg.Connection[Any] | None = None
@@ -86,9 +88,7 @@ class PostgresWriter:
     def _take(self) -> PoolProxiedConnection:
         """A session of its own for one request."""
         if self._owner != os.getpid():
-            # A forked child must not speak on the parent's sessions.
-            self._owner, self._kept = os.getpid(), []
-            self._engine.dispose(close=False)
+            self._leave_to_the_parent()
         try:
             return self._kept.pop()  # atomic: no lock
         except IndexError:
@@ -97,6 +97,12 @@ class PostgresWriter:
             prepare_append(cast("psycopg.Connection[Any]", pooled.driver_connection))
             pooled.info[APPEND_ONE] = True
         return pooled
+
+    def _leave_to_the_parent(self) -> None:
+        """A forked child must not speak on the parent's sessions, nor close them."""
+        self._parents += [*self._kept, self._hint_session]
+        self._owner, self._kept, self._hint_session = os.getpid(), [], None
+        self._engine.dispose(close=False)
 
     def _give(self, pooled: PoolProxiedConnection) -> None:
         session = pooled.driver_connection
@@ -138,9 +144,9 @@ class PostgresWriter:
         """Forget all connections; the next request opens a new one."""
         with self._hints:
             self._end_hinting()
+        self._engine.dispose()  # what is kept, or in use at this moment, is now of an older pool: closed when given
         while self._kept:
             self._kept.pop().close()
-        self._engine.dispose()
 
     def _call(self, connection: psycopg.Connection[Any], request: Request) -> Placed:
         entries = request.entries
