@@ -26,6 +26,7 @@ from replay_ui.components.blocks import (
     when,
 )
 from replay_ui.player import run_urls
+from replay_ui.privacy import privacy_of
 from replay_ui.views.common import CAUSE_TONES, CHAIN, MONTH, View, quoted
 
 if TYPE_CHECKING:
@@ -85,8 +86,26 @@ def sides(view: View, item: Import, found: Break) -> Facts:
             Fact(label=words("month.found", file=item.file_name), line=said),
             Fact(label=words("month.residual"), line=(text(residual, "number"),)),
             Fact(label=words("month.id"), line=(text(found.id, "mono"),)),
+            *held(view, item.month),
         )
     )
+
+
+def held(view: View, month: str) -> tuple[Fact, ...]:
+    """Legal holds on what was stored in the month, so that nobody deletes what the difference rests on."""
+    words = view.words
+    holds = [one for one in privacy_of(view.desk, view.tenant).holds if one.month in {"", month}]
+    if not holds:
+        return ()
+    line = tuple(
+        span
+        for one in holds
+        for span in (
+            text(words(f"withheld.{one.kind}") if one.kind else words("withheld.everything"), "strong"),
+            text(one.basis, "quiet"),
+        )
+    )
+    return (Fact(label=words("withheld.holds"), line=line),)
 
 
 def card(view: View, found: Break, finding: Finding) -> Card:

@@ -82,13 +82,13 @@ def withhold(made: Sample, *frames: str, name: bool = False) -> None:
             work.answer(ALLOWED, one.redaction, "approve")
 
 
-def append(made: Sample, stream: StreamId, fact: e.PrivacyEvent) -> None:
+def append(made: Sample, stream: StreamId, fact: e.PrivacyEvent, version: int = 1) -> None:
     ids, clock = SystemIds(), SystemClock()
     envelope = Envelope(
         event_id=ids.event_id(),
         tenant=ACME,
         stream=stream,
-        version=1,
+        version=version,
         principal=ASKED.principal,
         occurred_at_us=clock.now_us(),
         salt=ids.salt(),
@@ -197,6 +197,22 @@ def test_the_integrity_page_names_what_is_withheld_held_and_deleted(made: Sample
         "180 days",
     ):
         assert words in text, words
+
+
+def test_a_difference_says_which_holds_cover_its_month(made: Sample, opened: Desk) -> None:
+    for name, month in (("hold-7", "2026-11"), ("hold-8", "2025-01")):
+        fact = e.HoldPlaced(
+            hold_id=name, kind="frame", month=month, basis=f"claim {name}", by=ASKED.principal
+        )
+        append(made, RETENTION, fact, version=1 + (name == "hold-8"))
+    open_desk(opened, Everyone("acme"))
+    (item,) = opened.imports(ACME)
+    result = opened.reconciliation(ACME, item.position)
+    assert result is not None
+    text = said(show("month", **{"break": result.breaks[0].id}))
+    assert "Legal holds in force" in text
+    assert "claim hold-7" in text
+    assert "claim hold-8" not in text
 
 
 def test_a_browser_shows_the_rendition_as_withheld_and_what_is_gone_as_deleted(
