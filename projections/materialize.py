@@ -145,10 +145,17 @@ def rows(
     """Stored rows, in order of key; ``group`` narrows to one run, bill or whatever the view groups by."""
     _prepare(engine)
     chosen = _at(ROWS, projection, tenant)
-    if group is not None:
-        chosen = (*chosen, ROWS.c.grouped == group)
     with engine.connect() as connection:
-        for (body,) in connection.execute(sa.select(ROWS.c.body).where(*chosen).order_by(ROWS.c.key)):
+        if group is None:
+            found = (
+                body
+                for (body,) in connection.execute(sa.select(ROWS.c.body).where(*chosen).order_by(ROWS.c.key))
+            )
+        else:
+            # Sorted here: asked for an order, SQLite walks all rows of the view by their key instead of the group's.
+            grouped = sa.select(ROWS.c.key, ROWS.c.body).where(*chosen, ROWS.c.grouped == group)
+            found = (body for _, body in sorted(map(tuple, connection.execute(grouped))))
+        for body in found:
             yield msgspec.json.decode(body, type=projection.row_type)
 
 

@@ -22,6 +22,7 @@ from projections.tables import POSITIONS, ROWS
 from projections.views import ALL
 from projections.views.runs import RunRow, Runs
 from projections.views.task_states import TaskRow, TaskStates
+from projections.views.timeline import TimelineProjection
 from tests.projections.views.histories import histories
 from tests.support.events import TENANT, Book, intent
 from tests.support.postgres import cluster
@@ -230,4 +231,29 @@ def test_on_postgresql_views_grow_and_are_built_again_as_on_sqlite(book: Book) -
         for view in ALL:
             assert everything(engine, view) == folded(view, book.events)
             assert list(rows(engine, view, other.tenant)) == folded(view, other.events)
+    engine.dispose()
+
+
+def test_a_group_is_found_by_its_index_in_order_of_key_and_not_by_walking_the_view() -> None:
+    engine = database()
+    book = Book()
+    for number in (3, 1, 2):
+        book.run("run-1").task(f"task-{number}", intent(f"B{number}"))
+    catch_up(Log(book.events), engine, TENANT, ALL)
+    asked: list[tuple[str, Any]] = []
+
+    def note(_c: object, _k: object, statement: str, parameters: Any, *_: object) -> None:  # noqa: ANN401 - SQLAlchemy's
+        asked.append((statement, parameters))
+
+    view = TimelineProjection()
+    sa.event.listen(engine, "before_cursor_execute", note)
+    found = list(rows(engine, view, TENANT, "run-1"))
+    sa.event.remove(engine, "before_cursor_execute", note)
+    assert [row.task_id for row in found] == ["", "task-1", "task-2", "task-3"]
+    ((statement, parameters),) = asked
+    with engine.connect() as connection:
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters).all()
+    assert [step[-1] for step in plan] == [
+        "SEARCH view_rows USING INDEX view_rows_grouped (view=? AND version=? AND tenant=? AND grouped=?)"
+    ]
     engine.dispose()
