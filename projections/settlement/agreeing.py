@@ -190,10 +190,10 @@ def compare(
     suspects.update(_others(bills.bytes_, lines), _others(columns.bills, effects))
     suspects.update(strayed(suspects))
     named = [bill for bill in suspects if len(bill) <= MAX_BILL and "\0" not in bill]
-    doubted = np.isin(ours.hashes[lines], hashes(as_bytes(named)))
-    if doubted.any():
+    doubted = _found(ours.hashes[lines], hashes(as_bytes(named)))
+    if len(doubted):
         suspects.update(bills.bill(place) for place in lines[doubted].tolist())
-        lines, effects = lines[~doubted], effects[~doubted]
+        lines, effects = np.delete(lines, doubted), np.delete(effects, doubted)
     rest = tuple(file.lines[place] for place in _left(len(file.lines), lines))
     return Compared(columns, bills, lines, effects, suspects, rest)
 
@@ -206,6 +206,15 @@ def _once_in_both(one: Side, other: Side) -> tuple[Ints, Ints]:
     at[at == len(other.ranked)] = 0
     there = other.ranked[at] == one.ranked
     return (one.places, other.places[at]) if there.all() else (one.places[there], other.places[at[there]])
+
+
+def _found(ranked: Hashes, named: Hashes) -> Ints:
+    """Places of these hashes among different ones that stand in order."""
+    if not len(ranked):
+        return np.zeros(0, dtype=np.int64)
+    at = np.searchsorted(ranked, named)
+    at[at == len(ranked)] = 0
+    return np.unique(at[ranked[at] == named])
 
 
 def _left(number: int, agreeing: Ints) -> list[int]:
