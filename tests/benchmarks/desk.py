@@ -1,7 +1,8 @@
 """Pages of the desk on a short and on a long record, in a real Chromium: the aim is at most 1.5 times as long.
 
-``python -m tests.benchmarks.desk [--keep FOLDER] [events] [rounds]``, by default 200,000 against 5,000; the aim speaks
-of 5,000,000. ``--keep`` makes the records there once and finds them there, views included, the next time. Both desks
+``python -m tests.benchmarks.desk [--keep FOLDER] [--without PAGE] [events] [rounds]``, by default 200,000 against
+5,000; the aim speaks of 5,000,000. ``--keep`` makes the records there once and finds them there, views included, the
+next time; ``--without`` leaves a page out, such as the month end, whose first look checks the whole chain. Both desks
 are served at once and the pages are asked in turns, so that other work on the machine meets both. A page is run again
 as its button does: from the click until its script has ended. What is built once (views, first conclusions) is not in
 it and stands below the table.
@@ -156,6 +157,9 @@ def main() -> None:
     parser.add_argument(
         "--keep", type=Path, metavar="FOLDER", help="make the records there, or find them there"
     )
+    parser.add_argument(
+        "--without", action="append", default=[], metavar="PAGE", choices=PAGES, help="leave it out"
+    )
     asked, rest = parser.parse_known_args()
     numbers = [int(argument) for argument in rest if argument.isdigit()]
     long, rounds = (numbers + [LONG, ROUNDS][len(numbers) :])[:2]
@@ -178,7 +182,7 @@ def main() -> None:
             page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
             page.set_default_timeout(900_000)
             sides.append(Side(written, url, page, {name: [] for name in PAGES}, {}))
-        for name in PAGES:
+        for name in (name for name in PAGES if name not in asked.without):
             for side in sides:
                 visit(side, name)
             for _ in range(rounds):
@@ -193,7 +197,7 @@ def table(short: Side, long: Side) -> None:
     """Median of each page on both, and their ratio."""
     print(f"{'page':<18}{short.events:>12,}{long.events:>12,}   ratio   (ms, medians; first look in s)")
     worst = 0.0
-    for name in PAGES:
+    for name in (name for name in PAGES if short.took[name]):
         mine, theirs = statistics.median(short.took[name]), statistics.median(long.took[name])
         worst = max(worst, theirs / mine)
         first = f"{short.first[name]:.1f} / {long.first[name]:.1f}"
