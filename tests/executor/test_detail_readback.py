@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext, Page
 
 from domain.errors import WorldError
 from executor.config import Secret
@@ -35,7 +35,13 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def reader(portal: PortalThread, browser: Browser) -> Reader:
-    def make(*, language: str = "zh", password: str = "", **changes: object) -> DetailReadback:
+    def make(
+        *,
+        language: str = "zh",
+        password: str = "",
+        opened: Callable[[], BrowserContext] = browser.new_context,
+        **changes: object,
+    ) -> DetailReadback:
         where = PageMap(
             url=portal.url + RECIPE.read.detail_path,
             selectors=RECIPE.read.detail_selectors,
@@ -43,7 +49,7 @@ def reader(portal: PortalThread, browser: Browser) -> Reader:
         )
         secret = Secret(password or portal.accounts["readback-acme"].password)
         return DetailReadback(
-            browser.new_context,
+            opened,
             form=RECIPE.login_form(portal.url),
             account="readback-acme",
             secret=secret,
@@ -102,6 +108,22 @@ def test_a_refused_log_in_is_told_without_the_password_and_leaves_nothing_open(
         reader(password="correct horse battery staple").read(portal.bill_ids["acme"][1])
     assert "battery" not in f"{refusal.value} {refusal.value!r}"
     assert len(browser.contexts) == opened
+
+
+def test_a_log_in_whose_page_comes_in_slowly_is_waited_for(
+    portal: PortalThread, browser: Browser, reader: Reader
+) -> None:
+    def far_away() -> BrowserContext:
+        context = browser.new_context()
+        context.on("page", delay)
+        return context
+
+    def delay(page: Page) -> None:
+        wire = {"offline": False, "latency": 200, "downloadThroughput": 30_000, "uploadThroughput": -1}
+        page.context.new_cdp_session(page).send("Network.emulateNetworkConditions", wire)
+
+    bill = portal.bill_ids["acme"][3]
+    assert reader(opened=far_away).read(bill).bill_id == bill
 
 
 def test_a_status_that_the_recipe_does_not_know_is_no_state(portal: PortalThread, reader: Reader) -> None:
