@@ -26,6 +26,8 @@ _AMOUNT: Final = attrgetter("amount_minor")
 _BILL: Final = attrgetter("bill_id")
 _SPACES: Final = " \t\r\x0b\x0c\x1c\x1d\x1e\x1f"
 """All white space of ASCII but the line feed, which stands between the bills here."""
+_PIECE: Final = 131_072
+"""Lines of a piece: a call over a million would hold the interpreter for a tenth of a second."""
 _TABLE: Final = 1 << 22
 """Combinations of effects' and lines' words for which a table is kept; more are sorted."""
 _MARKS: Final = attrgetter("kind", "currency", "booked", "counterparty", "counterparty_id")
@@ -101,13 +103,14 @@ class Compared:
 
 def bills_of(lines: Sequence[SettlementLine]) -> LineBills | None:
     """The lines' bills; None when one holds a NUL, which columns take for padding."""
-    raw = "\n".join(map(_BILL, lines))
+    raw = "\n".join(["\n".join(map(_BILL, some)) for some in _pieces(lines)])
+    plain = raw.isascii()
+    if plain and (even := _even(raw, len(lines))) is not None:
+        return LineBills(even, set())
     if "\0" in raw:
         return None
     # Plain words need no folding one by one. ``bill_key`` would fold others' width and cut the space around them.
-    plain = raw.isascii() and not any(space in raw for space in _SPACES)
-    if plain and (even := _even(raw.upper(), len(lines))) is not None:
-        return LineBills(even, set())
+    plain = plain and not any(space in raw for space in _SPACES)
     bills = raw.upper().split("\n") if plain else []
     if len(bills) != len(lines):
         bills = [bill_key(line.bill_id) for line in lines]
@@ -119,13 +122,13 @@ def bills_of(lines: Sequence[SettlementLine]) -> LineBills | None:
 
 
 def _even(joined: str, number: int) -> Bytes | None:
-    """Bills joined by line feeds, when they all have one length, as a vendor's numbers do; else None."""
+    """Bills of ASCII joined by line feeds, when all are of one length and of visible characters; else None."""
     width, rest = divmod(len(joined) + 1, number or 1)
     if rest or not 1 < width <= MAX_BILL + 1:
         return None
-    table = np.frombuffer(f"{joined}\n".encode(), dtype=np.uint8).reshape(number, width)
-    ends = table == ord("\n")
-    if not ends[:, -1].all() or ends[:, :-1].any():
+    table = np.frombuffer(f"{joined}\n".encode().upper(), dtype=np.uint8).reshape(number, width)
+    unseen = table <= ord(" ")  # what stands between them, and what would have to be cut or folded
+    if np.count_nonzero(unseen) != number or not unseen[:, -1].all() or not (table[:, -1] == ord("\n")).all():
         return None
     return np.ascontiguousarray(table[:, :-1]).view(f"S{width - 1}").reshape(number)
 
@@ -133,12 +136,18 @@ def _even(joined: str, number: int) -> Bytes | None:
 def words_of(lines: Sequence[SettlementLine]) -> LineWords:
     """Everything else that is compared."""
     codes: defaultdict[tuple[object, ...], int] = defaultdict(count().__next__)
-    number = len(lines)
-    return LineWords(
-        amounts=np.fromiter(map(_AMOUNT, lines), dtype=np.int64, count=number),
-        codes=np.fromiter(map(codes.__getitem__, map(_MARKS, lines)), dtype=np.int64, count=number),
-        marks=list(codes),
-    )
+    amounts, placed = np.empty(len(lines), dtype=np.int64), np.empty(len(lines), dtype=np.int64)
+    start = 0
+    for some in _pieces(lines):
+        here = slice(start, start := start + len(some))
+        amounts[here] = np.fromiter(map(_AMOUNT, some), dtype=np.int64, count=len(some))
+        placed[here] = np.fromiter(map(codes.__getitem__, map(_MARKS, some)), dtype=np.int64, count=len(some))
+    return LineWords(amounts=amounts, codes=placed, marks=list(codes))
+
+
+def _pieces(lines: Sequence[SettlementLine]) -> Iterator[Sequence[SettlementLine]]:
+    """Lines in pieces of some hundredths of a second, between which other threads get their turn."""
+    return (lines[start : start + _PIECE] for start in range(0, len(lines), _PIECE))
 
 
 @dataclass(frozen=True, slots=True)
