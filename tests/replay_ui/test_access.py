@@ -174,3 +174,8 @@ def test_what_changes_something_does_not_come_from_another_site(origin: str) -> 
 def test_no_program_presses_the_buttons_of_a_page() -> None:
     create_app(SyntheticSource({}), LocalAccess({"acme"}))
     assert config.get_option("server.enableAgentApi") is False
+
+
+def test_a_page_does_not_end_with_a_search_for_garbage_in_all_that_is_held() -> None:
+    create_app(SyntheticSource({}), LocalAccess({"acme"}))
+    assert config.get_option("runner.postScriptGC") is False
