@@ -147,6 +147,8 @@ class Thumb(_Base, frozen=True, kw_only=True):
     src: str
     href: str
     caption: str = ""
+    marked: tuple[tuple[int, int, int, int], ...] = ()
+    """Parts to draw over it, each left, top, width, height in per mille of its sides; it is then shown larger."""
 
     def __post_init__(self) -> None:
         """Refuse an address elsewhere."""

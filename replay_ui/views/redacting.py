@@ -18,6 +18,7 @@ from domain.errors import ConfigError
 from domain.fields import leaves_of, may_be_withheld
 from domain.ids import EventId, Sha256
 from domain.privacy import APPROVE_WITHIN_US
+from domain.tiles import TILE
 from domain.values import Box
 from projections.shown import masked_body
 from replay_ui.components.blocks import (
@@ -268,8 +269,28 @@ def seen(view: View, asked: RedactionRow) -> tuple[Block, ...]:
         src=f"{run_urls(view.tenant, run).frames}/{asked.subject}",
         href=view.frame_path(run, position, asked.subject),
         caption=words("redact.now"),
+        marked=marks(asked, shown),
     )
     return (Thumbs(items=(thumb,)),)
+
+
+def marks(asked: RedactionRow, shown: Recorded) -> tuple[tuple[int, int, int, int], ...]:
+    """What would be withheld of a screen: its rectangles as far as their tiles reach, in per mille of its sides."""
+    frame = next(one for one in shown.envelope.frames if one.sha256 == asked.subject)
+    made = []
+    for box in filter(None, map(box_of, asked.parts.split())):
+        left, right = _tiles(box.x, box.width, frame.width)
+        top, bottom = _tiles(box.y, box.height, frame.height)
+        if left < right and top < bottom:
+            made.append((left, top, right - left, bottom - top))
+    return tuple(made)
+
+
+def _tiles(start: int, length: int, whole: int) -> tuple[int, int]:
+    """Where the tiles begin and end that a stretch touches, in per mille of the whole."""
+    first = start // TILE * TILE
+    last = min(-(-(start + length) // TILE) * TILE, whole)
+    return round(1000 * first / whole), round(1000 * last / whole)
 
 
 def screen_of(view: View, sha256: Sha256) -> Recorded | None:

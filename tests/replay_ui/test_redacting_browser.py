@@ -87,6 +87,12 @@ def rectangle(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Rectangle: x, y, width, height in pixels")
 
 
+def tiles_of(x: int, y: int, width: int, height: int) -> tuple[int, int, int, int]:
+    """The tiles of 32 pixels that a rectangle touches, as a rectangle."""
+    left, top = x // 32 * 32, y // 32 * 32
+    return left, top, -(-(x + width) // 32) * 32 - left, -(-(y + height) // 32) * 32 - top
+
+
 def test_a_part_of_a_screen_is_drawn_asked_for_and_withheld_once_another_person_allows_it(
     page: Page, url: str, made: Sample
 ) -> None:
@@ -110,7 +116,12 @@ def test_a_part_of_a_screen_is_drawn_asked_for_and_withheld_once_another_person_
     settled(page)
     page.get_by_role("link", name="screen", exact=True).click()
     expect(page.get_by_role("heading", name="Redaction of: screen")).to_be_visible()
-    expect(page.get_by_role("img").first).to_be_visible()
+    picture, mark = page.locator(".ds-marked img").bounding_box(), page.locator(".ds-marked i").bounding_box()
+    assert picture is not None
+    assert mark is not None
+    reach = [mark["x"] - picture["x"], mark["y"] - picture["y"], mark["width"], mark["height"]]
+    scale = 1280 / picture["width"]
+    assert all(abs(part * scale - want) <= 3 for part, want in zip(reach, tiles_of(*region), strict=True))
     page.get_by_role("combobox", name="Decide as").click()
     expect(page.get_by_role("option")).to_have_text(["person:counsel"])
     page.get_by_role("option", name="person:counsel").click()

@@ -156,9 +156,26 @@ function thumbs(items) {
     picture.alt = ""; // the caption beside it says the same
     picture.addEventListener("error", () => link.classList.add("ds-gone"));
     picture.src = item.src;
-    link.append(picture, element("span", "", item.caption ?? ""));
+    link.append(item.marked?.length ? marked(picture, item.marked) : picture, element("span", "", item.caption ?? ""));
+    if (item.marked?.length) link.classList.add("ds-large");
     made.append(link);
   }
+  return made;
+}
+
+// A picture with parts of it marked, in per mille of its sides.
+function marked(picture, parts) {
+  const made = element("div", "ds-marked");
+  made.append(
+    picture,
+    ...parts.map((part) => {
+      const over = element("i");
+      ["left", "top", "width", "height"].forEach((side, k) => {
+        over.style[side] = `${Number(part[k]) / 10}%`;
+      });
+      return over;
+    }),
+  );
   return made;
 }
 
