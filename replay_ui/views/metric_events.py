@@ -82,7 +82,8 @@ def section(view: View, figures: Figures, name: MetricName) -> tuple[Block, ...]
 def chosen_of(view: View, figures: Figures, name: MetricName) -> Chosen:
     """What the address names: a day's steps, steps of a verdict, else a metric, whole, of a slice or of a sample."""
     words, query = view.words, st.query_params
-    found = next((one for one in figures.days if one.day == query.get("day")), None)
+    day, verdict = query.get("day"), query.get("verdict")  # each look at the address takes a lock
+    found = next((one for one in figures.days if one.day == day), None)
     if found is not None:
         return Chosen(
             heading=words("metrics.steps"),
@@ -91,7 +92,7 @@ def chosen_of(view: View, figures: Figures, name: MetricName) -> Chosen:
             sets={"ok": found.ok, "steps": found.steps},
             kept={"day": found.day},
         )
-    counted = next((one for one in figures.verdicts if one.verdict == query.get("verdict")), None)
+    counted = next((one for one in figures.verdicts if one.verdict == verdict), None)
     if counted is not None:
         return Chosen(
             heading=words("metrics.steps"),
