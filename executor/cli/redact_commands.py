@@ -160,7 +160,10 @@ def approve_redaction(
     store: str | None,
     blobs: str | None,
 ) -> int:
-    """Allow redactions that somebody else asked for; the rendition is made again and compared first."""
+    """Allow redactions that somebody else asked for; the rendition is made again and compared first.
+
+    A request that nobody answered for thirty days can only be denied, and is asked for anew.
+    """
     return _answer(redactions, person, "approve", note, config_path, store, blobs)
 
 
