@@ -87,6 +87,13 @@ def rectangle(page: Page) -> Locator:
     return page.get_by_role("textbox", name="Rectangle: x, y, width, height in pixels")
 
 
+def unfold(chosen: Locator) -> None:
+    """Open a list of choices. It closes when the page scrolls, and a click scrolls first, so that goes ahead of it."""
+    chosen.scroll_into_view_if_needed()
+    chosen.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    chosen.click()
+
+
 def tiles_of(x: int, y: int, width: int, height: int) -> tuple[int, int, int, int]:
     """The tiles of 32 pixels that a rectangle touches, as a rectangle."""
     left, top = x // 32 * 32, y // 32 * 32
@@ -122,7 +129,7 @@ def test_a_part_of_a_screen_is_drawn_asked_for_and_withheld_once_another_person_
     reach = [mark["x"] - picture["x"], mark["y"] - picture["y"], mark["width"], mark["height"]]
     scale = 1280 / picture["width"]
     assert all(abs(part * scale - want) <= 3 for part, want in zip(reach, tiles_of(*region), strict=True))
-    page.get_by_role("combobox", name="Decide as").click()
+    unfold(page.get_by_role("combobox", name="Decide as"))
     expect(page.get_by_role("option")).to_have_text(["person:counsel"])
     page.get_by_role("option", name="person:counsel").click()
     page.get_by_role("textbox", name="Note").fill("as the person asked")
@@ -143,7 +150,7 @@ def test_fields_of_an_event_are_asked_for_and_refused(page: Page, url: str, made
     chosen = page.get_by_role("combobox", name="Fields")
     expect(chosen).to_be_visible()
     settled(page)
-    chosen.click()
+    unfold(chosen)
     page.locator("[role=option]:visible").filter(has_text="title:").click()
     page.keyboard.press("Escape")
     page.get_by_role("textbox", name="Law or policy that asks for it").fill(BASIS)
