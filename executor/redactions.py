@@ -159,7 +159,7 @@ class Redactions:
         for recorded in self.log.stream(self.tenant, stream):
             state = evolve(state, recorded.event)
             if isinstance(recorded.event, e.RedactionRequested):
-                asked_at_us = recorded.envelope.occurred_at_us
+                asked_at_us = recorded.row.recorded_at_us
         request = state.request
         kind = e.RedactionApproved if verdict == "approve" else e.RedactionDenied
         digest = digest_of(request) if request else Sha256("")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -14,6 +16,7 @@ from starlette.testclient import TestClient
 
 from domain import events as e
 from domain.envelope import Draft, Envelope
+from domain.errors import CommandRefused
 from domain.ids import RETENTION, EventId, PrincipalId, Sha256, StreamId, TenantId, deletion_stream
 from domain.policy import Identity
 from domain.values import Box
@@ -57,10 +60,10 @@ def opened(made: Sample) -> Iterator[Desk]:
     desk.close()
 
 
-def withhold(made: Sample, *frames: str, name: bool = False) -> None:
-    """Redact the middle of screens, and the counterparty everywhere."""
+@contextmanager
+def redacting(made: Sample) -> Iterator[Redactions]:
     with open_record(made.store) as log, open_reader(made.store, as_stored=True) as stored:
-        work = Redactions(
+        yield Redactions(
             log=log,
             stored=stored,
             blobs=open_blobs(made.blobs),
@@ -69,12 +72,27 @@ def withhold(made: Sample, *frames: str, name: bool = False) -> None:
             tenant=ACME,
             key=b"k" * 32,
         )
+
+
+class Ahead:
+    """A clock that runs ahead by so many days."""
+
+    def __init__(self, days: int) -> None:
+        self._days = days
+
+    def now_us(self) -> int:
+        return SystemClock().now_us() + self._days * 86_400_000_000
+
+
+def withhold(made: Sample, *frames: str, name: bool = False) -> None:
+    """Redact the middle of screens, and the counterparty everywhere."""
+    with redacting(made) as work:
         asked = [
             work.ask_frame(ASKED, Sha256(one), [Box(x=40, y=40, width=90, height=90)], BASIS)
             for one in frames
         ]
         if name:
-            first = next(stored.events(ACME, names=("task.opened",))).envelope.event_id
+            first = next(work.stored.events(ACME, names=("task.opened",))).envelope.event_id
             places: dict[EventId, list[str]] = {first: ["/data/intent/counterparty"]}
             places |= dict(work.places_of(first, places[first]))
             asked += [work.ask_event(ASKED, event, held, BASIS) for event, held in places.items()]
@@ -95,6 +113,18 @@ def append(made: Sample, stream: StreamId, fact: e.PrivacyEvent, version: int = 
     )
     with open_record(made.store) as log:
         log.append([Draft(envelope=envelope, event=fact)])
+
+
+@pytest.mark.parametrize("askers_clock", [0, 60])
+def test_a_request_that_waited_too_long_is_denied_and_not_approved(made: Sample, askers_clock: int) -> None:
+    part = [Box(x=40, y=40, width=90, height=90)]
+    with redacting(made) as work:
+        frame = next(f for item in work.stored.events(ACME) for f in item.envelope.frames).sha256
+        asked = replace(work, clock=Ahead(askers_clock)).ask_frame(ASKED, frame, part, BASIS)
+        late = replace(work, clock=Ahead(31))
+        with pytest.raises(CommandRefused, match="more than thirty days"):
+            late.answer(ALLOWED, asked.redaction, "approve")
+        late.answer(ALLOWED, asked.redaction, "deny")
 
 
 def everything(desk: Desk) -> str:
