@@ -107,20 +107,6 @@ def catch_up(
     return materialize.catch_up(reader, engine, tenant, projections, progress)
 
 
-def rebuild(
-    reader: EventSource,
-    engine: sa.Engine,
-    tenant: TenantId,
-    projections: Sequence[Partitioned[Any]],
-    progress: Progress | None = None,
-    *,
-    record: Addressed,
-) -> int:
-    """Throw the stored views away and build them from the first event; see ``catch_up``."""
-    materialize.forget(engine, tenant, projections)
-    return catch_up(reader, engine, tenant, projections, progress, record=record)
-
-
 def _given(
     engine: sa.Engine, tenant: TenantId, projections: Sequence[Partitioned[Any]], end: int
 ) -> list[Partitioned[Any]]:
