@@ -2,8 +2,8 @@
 
 Rules: the pixels are those of Playwright's own screenshot; password inputs and configured fields are painted over
 before anything else sees the bytes; the page is not changed for it; an unchanged page gives byte-identical frames.
-Captured through the DevTools protocol because that takes two thirds of the time, as WebP without loss because that
-takes a third of the bytes in no more time (ADR 12); a browser whose WebP loses something is asked for PNG.
+Captured through the DevTools protocol because that takes two thirds of the time, as WebP without loss because dense
+pages take a third of the bytes that way, for 17 ms more (ADR 12); where WebP loses something, PNG is asked for.
 """
 
 from __future__ import annotations
